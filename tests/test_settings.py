@@ -191,3 +191,37 @@ def test_every_setting_is_documented(name: str) -> None:
 def test_nothing_else_is_documented() -> None:
     names = {line.split("`")[1] for line in DOCUMENT.read_text().splitlines() if line.startswith("| `")}
     assert names == {*Settings.model_fields, *(f"sources.NAME.{n}" for n in SourceSettings.model_fields)}
+
+
+def test_files_that_spark_counts_are_the_same_files(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    by_spark = SourceSettings(url=f"spark://host:7077{tmp_path}/a.parquet")
+    assert by_spark.files == tmp_path / "a.parquet"
+    assert by_spark.place == SourceSettings(path=tmp_path / "a.parquet").place
+    assert (
+        SourceSettings(url="spark:s3://bucket/people").place
+        == SourceSettings(url="spark://h:1/s3://bucket/people/").place
+    )
+    table = SourceSettings(url="spark://host:7077", table="db.people")
+    assert table.files is None
+    assert table.place != SourceSettings(url="spark:", table="db.others").place
+    twice = {"a": {"path": tmp_path / "a.parquet"}, "b": {"url": f"spark:{tmp_path}"}}
+    with pytest.raises(InvalidInput, match="is the same data as the source 'a'"):
+        Settings.load(data_folders=[tmp_path], sources=twice)
+    with pytest.raises(InvalidInput, match=r"sources\.b\.url: must lie in one of `data_folders`"):
+        Settings.load(data_folders=[tmp_path / "data"], sources={"b": {"url": f"spark:{tmp_path}/a.parquet"}})
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("spark://host:7077", "a database source needs a table"),
+        ("spark:", "a database source needs a table"),
+        (f"spark://me:{SECRET}@host:7077/a", "must hold no credentials"),
+        ("spark://host/a", "must name the master as host:port"),
+    ],
+)
+def test_spark_addresses_that_are_none(url: str, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule) as caught:
+        Settings.load(sources={"a": {"url": url}})
+    assert SECRET not in str(caught.value)

@@ -42,6 +42,7 @@ ROOMS_OF = {
     "psycopg": ("engines.postgres",),
     "adbc_driver_postgresql": ("engines.postgres",),
     "adbc_driver_manager": ("engines.postgres",),
+    "pyspark": ("engines.spark",),
     "pymongo": ("engines.mongo",),
     "bson": ("engines.mongo",),
     "sqlalchemy": (

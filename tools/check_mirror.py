@@ -62,6 +62,7 @@ TOGETHER = {
     "engines/local/test_isolated.py": ("reader",),
     "engines/local/test_kernels.py": ("counter", "layout"),
     "engines/mongo/test_engine.py": ("compile", "driver", "flatten"),
+    "engines/spark/test_engine.py": ("address", "counts", "session", "sources", "tasks"),
     "engines/postgres/test_engine.py": ("compile", "driver", "names"),
     "engines/consent/test_engine.py": ("filter",),
     "engines/test_coded.py": ("applying", "checking"),

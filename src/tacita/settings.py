@@ -23,6 +23,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from tacita.engines.local.files.stored import is_stored
+from tacita.engines.spark.address import SparkAddress, is_spark
 from tacita.errors import InvalidInput
 
 __all__ = ["HolderSettings", "Settings", "SourceSettings"]
@@ -46,11 +48,13 @@ def _default_home() -> Path:
 
 
 class SourceSettings(BaseModel):
-    """Address of one named source: a database URL with a table, or a path."""
+    """Address of one named source: a database URL with a table, data that Spark counts, or a path."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    url: SecretStr | None = Field(default=None, description="Address of a database, with its credentials.")
+    url: SecretStr | None = Field(
+        default=None, description="Address of a database, with its credentials; or spark:PATH."
+    )
     path: Path | None = Field(default=None, description="A file, or a folder of files, inside `data_folders`.")
     table: str | None = Field(
         default=None, min_length=1, description="The table or collection, when the source is a database."
@@ -66,7 +70,7 @@ class SourceSettings(BaseModel):
     def _check(self) -> Self:
         if (self.url is None) == (self.path is None):
             raise ValueError("give either url or path")
-        if self.url is not None and self.table is None:
+        if self.url is not None and self.table is None and self.counted is None:
             raise ValueError("a database source needs a table")
         if self.path is not None and self.table is not None:
             raise ValueError("a file has no table")
@@ -91,14 +95,34 @@ class SourceSettings(BaseModel):
         return self.url is not None and self.address.lower().startswith(("mongodb:", "mongodb+srv:"))
 
     @property
+    def counted(self) -> str | None:
+        """Files that Spark counts: a path, or an address in a store."""
+        if self.url is None or not is_spark(self.address):
+            return None
+        try:
+            return SparkAddress.parse(self.address).path
+        except InvalidInput as error:
+            raise ValueError(error.rule) from None
+
+    @property
+    def files(self) -> Path | None:
+        """A file or folder on this machine that holds the rows, also if Spark counts them."""
+        if self.counted is not None and not is_stored(self.counted):
+            return Path(self.counted)
+        return self.path
+
+    @property
     def place(self) -> tuple[str, ...]:
         """Identity of the data, whatever the credentials: two sources with the same place are the same data.
 
         Links and other names of a server, which only a connection can show, are compared when a dataset is
         registered.
         """
-        if self.url is None:
-            return Path(str(self.path)).expanduser().resolve().parts
+        if self.files is not None:
+            return self.files.expanduser().resolve().parts
+        assert self.url is not None
+        if is_spark(self.address):
+            return ("spark", *(self.counted or f"catalog/{self.table}").rstrip("/").split("/"))
         find = _collection_place if self.is_mongo else _table_place
         return find(self.url.get_secret_value(), str(self.table))
 
@@ -216,13 +240,14 @@ class Settings(BaseSettings):
                 if _overlap(source.place, place):  # two names would be two budgets for the same people
                     raise ValueError(f"sources.{name}: is the same data as the source {other!r}, or a part of it")
             places[name] = source.place
-            if source.path is None:
+            if source.files is None:
                 continue
-            path = source.path.expanduser().resolve()
+            path = source.files.expanduser().resolve()
             # a link inside a folder can lead out of it
             files = [file.resolve() for file in path.rglob("*")] if path.is_dir() else []
             if not all(any(file.is_relative_to(folder) for folder in allowed) for file in (path, *files)):
-                raise ValueError(f"sources.{name}.path: must lie in one of `data_folders`, with all that is in it")
+                where = "path" if source.path is not None else "url"
+                raise ValueError(f"sources.{name}.{where}: must lie in one of `data_folders`, with all that is in it")
         return self
 
     @classmethod

@@ -217,3 +217,20 @@ def test_decoding_others():
     assert decode(Boolean(name="f"), np.array([1, 0])).to_pylist() == [True, False]
     day = Date(name="d", bounds=("2020-01-01", "2020-03-31"), by="month")
     assert decode(day, np.array([1]), "low").to_pylist() == [dt.date(2020, 2, 1)]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8()])
+@pytest.mark.parametrize("missing", [True, False])
+def test_numbers_of_one_byte_have_the_codes_of_wider_ones(kind, missing):
+    low = 0 if kind == pa.uint8() else -128
+    values = pa.array([*(low + n % 256 for n in range(700)), None, None], kind)
+    for attribute in (
+        Numeric(name="x", bounds=(-5, 90), bins=7, missing=missing),
+        Categorical(name="x", levels=["3", "-7", "200"], other=True, missing=missing),
+        Boolean(name="x", missing=missing),
+    ):
+        wide = encode(attribute, values.cast(pa.int64()), ("3",))
+        for part in (values, values.slice(3), values.slice(0, 600)):
+            assert (
+                encode(attribute, part, ("3",)).tolist() == wide[values.index(part[0]).as_py() :][: len(part)].tolist()
+            )

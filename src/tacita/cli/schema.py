@@ -16,6 +16,7 @@ from tacita.domain import Binned, CsvDialect, Domain
 from tacita.domain.infer import Draft
 from tacita.engines.connect import connect
 from tacita.engines.local.files.draft import draft
+from tacita.engines.spark.address import drafted_from
 from tacita.errors import Conflict, DataError
 
 __all__ = ["app"]
@@ -67,6 +68,7 @@ def infer(
         "columns": names,
         "skip": skip,
     }
+    data = drafted_from(data)
     made = draft(data, title=Path(data).stem, given=given, table=table)
     made.domain.write(output)
     if json:

@@ -45,6 +45,7 @@ Decode = Literal["label", "low", "mid", "uniform"]
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _EXACT = 2**53  # beyond it, floats skip whole numbers
 _FEW = 256  # texts that are looked up one by one
+_BYTES = {pa.int8(): np.int8, pa.uint8(): np.uint8}
 _UNPARSED = math.inf  # marks text that is not a number; real infinities are clamped before
 _TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # of a day
 
@@ -114,6 +115,8 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
         return np.full(len(values), attribute.missing_code, code_dtype(attribute.size))
     if isinstance(attribute, Date):
         return _bin(attribute, days_of(values))
+    if values.type in _BYTES and len(values) > _FEW:
+        return _by_byte(attribute, values, nulls)
     if isinstance(attribute, Numeric):
         return _bin(attribute, floats_of(values))
     if pa.types.is_boolean(values.type) and isinstance(attribute, Boolean):
@@ -123,7 +126,20 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
         return _through_dictionary(attribute, _spelled(values), nulls)
     if pa.types.is_time(values.type) or pa.types.is_decimal(values.type):
         return _through_dictionary(attribute, _spelled_in_full(values), nulls)
-    return _through_dictionary(attribute, _at_utc(values).cast(pa.string()).dictionary_encode(), nulls)
+    encoded = _at_utc(values).dictionary_encode()
+    return _through_dictionary(
+        attribute, pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string())), nulls
+    )
+
+
+def _by_byte(attribute: _Attribute, values: pa.Array, nulls: Sequence[str]) -> Codes:
+    """Codes of whole numbers of one byte: each of the 256 is encoded once, and null."""
+    every = np.arange(256, dtype=np.uint8).view(_BYTES[values.type])
+    table = encode(attribute, pa.array(every), nulls)
+    codes: Codes = table.take(pc.fill_null(values, 0).to_numpy(zero_copy_only=False).view(np.uint8))
+    if values.null_count:
+        codes[values.is_null().to_numpy(zero_copy_only=False)] = encode(attribute, pa.nulls(1, values.type), nulls)[0]
+    return codes
 
 
 def _numbers_of(values: pa.Array, nulls: Sequence[str]) -> npt.NDArray[np.float64] | None:

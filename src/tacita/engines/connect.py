@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.engines.spark.address import SparkAddress, is_spark, is_spark_frame
 from tacita.errors import InvalidInput
 
 __all__ = ["connect"]
@@ -35,12 +36,15 @@ def connect(
 
     Args:
         source: `postgresql://…`, `mongodb://…`, the path of a file (or a folder, a list of paths, file://…), an address
-            in a store (`s3://…`), `duckdb:PATH`, or a frame.
+            in a store (`s3://…`), `duckdb:PATH`, `spark:PATH` or `spark://host:port/PATH`, or a frame, of
+            Spark too.
         domain: The schema.
-        table: The table or collection of a database, or the sheet of a workbook; other sources have none.
+        table: The table or collection of a database or of Spark's catalog, or the sheet of a workbook; other sources
+            have none.
         unwind: The list in MongoDB's documents whose elements are the rows.
         checked: Whether the engine's `check` has accepted the source before: see `MongoEngine`.
-        timeout: Seconds that one statement or pipeline of a database may take; no limit by default.
+        timeout: Seconds that one statement or pipeline of a database, or one question to Spark, may take; no limit by
+            default.
 
     >>> import pyarrow as pa
     >>> from tacita.domain import Boolean
@@ -57,11 +61,13 @@ def connect(
         return _postgres(source, domain, table, timeout)
     if table is not None and not isinstance(table, str):
         raise InvalidInput("must be one name", field="table", value=table)
+    if is_spark_frame(source) or (isinstance(source, str) and is_spark(source)):
+        return _spark(source, domain, table, timeout)
     if scheme == "file":
         return _local(Path(unquote(urlsplit(source).path)), domain, table)
     if scheme and scheme not in (*STORES, DUCKDB):
         raise InvalidInput(
-            "must be postgresql://, mongodb://, a store such as s3://, duckdb:, file:// or a path",
+            "must be postgresql://, mongodb://, spark:, a store such as s3://, duckdb:, file:// or a path",
             field="source",
             value=f"{scheme}:",
             hint=_hint(scheme),
@@ -96,6 +102,15 @@ def _mongo(
     from tacita.engines.mongo import MongoEngine
 
     return MongoEngine(domain, url, table, unwind=unwind, checked=checked, timeout=timeout)
+
+
+def _spark(source: Any, domain: Domain, table: str | None, timeout: float | None) -> Engine:
+    from tacita.engines.spark import SparkEngine
+
+    if is_spark_frame(source):
+        return SparkEngine(domain, source, timeout=timeout)
+    address = SparkAddress.parse(source)
+    return SparkEngine(domain, address.path, table=table, master=address.master, timeout=timeout)
 
 
 def _hint(scheme: str) -> str | None:

@@ -3,6 +3,7 @@
     a file, a folder     SHA-256 of each file's bytes, whatever its name and folder, on this machine or in a store
     PostgreSQL           the system identifier of the cluster, the ids of the database, the table and its partitions
     MongoDB              the collection's UUID
+    Spark                those of the files, as without Spark; of a table, its place and name in the catalog
 
 They find accidents: the same file in another folder, the same table by another address. A copy that was changed in one
 byte, a view, or a copy of a table has marks of its own.
@@ -17,10 +18,11 @@ from tacita.domain import Domain
 from tacita.engines.local.files.base import reading
 from tacita.engines.local.files.open import DUCKDB, GROUPS
 from tacita.engines.local.files.stored import StoredFile, find_files, is_stored
+from tacita.engines.spark.address import SparkAddress, is_spark
 from tacita.errors import DataError, InternalError, SourceUnavailable
 from tacita.privacy.ledger import DataMarks
 
-__all__ = ["Mark", "collection_mark", "data_marks", "table_marks"]
+__all__ = ["Mark", "catalog_mark", "collection_mark", "data_marks", "table_marks"]
 
 # a cluster has one system identifier, whatever address it is reached by; a table that has partitions or inheriting
 # tables holds their rows too
@@ -40,7 +42,12 @@ def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMa
         SourceUnavailable: It cannot be reached or read.
     """
     lower = address.lower()
-    if lower.startswith(("postgresql:", "postgres:")):
+    if is_spark(address):
+        place = SparkAddress.parse(address)
+        if place.path is not None:
+            return data_marks(place.path, domain, table)
+        found = {_digest(catalog_mark(place.master, str(table)))}
+    elif lower.startswith(("postgresql:", "postgres:")):
         found = {_digest(mark) for mark in table_marks(address, str(table))}
     elif lower.startswith(("mongodb:", "mongodb+srv:")):
         found = {_digest(collection_mark(address, str(table)))}
@@ -98,3 +105,10 @@ def collection_mark(url: str, collection: str) -> Mark:
     with server.reading(check_collection(collection)) as reader:
         described = reader.describe(name_only=False)
         return ("mongodb", described.get("info", {}).get("uuid") or f"{server.place}/{collection}")
+
+
+def catalog_mark(master: str | None, table: str) -> Mark:
+    """Return the mark of a table of Spark's catalog: where its data lies; a view's own name."""
+    from tacita.engines.spark.session import place_of_table, session_of
+
+    return ("spark", *place_of_table(session_of(master), table))

@@ -43,10 +43,14 @@ _LOOKED_AT = 1000  # rows that are checked for labels
 
 Data = Annotated[
     str,
-    typer.Argument(help="A file, a folder of files, a store (s3://…), a database (postgresql://…), or duckdb:PATH."),
+    typer.Argument(
+        help="A file, a folder of files, a store (s3://…), a database (postgresql://…), duckdb:PATH, or spark:PATH."
+    ),
 ]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
-TableName = Annotated[str | None, typer.Option("--from", help="The table of a database, or the sheet of a workbook.")]
+TableName = Annotated[
+    str | None, typer.Option("--from", help="The table of a database or of Spark, or the sheet of a workbook.")
+]
 Again = Annotated[
     str | None,
     typer.Option(

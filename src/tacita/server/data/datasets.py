@@ -181,10 +181,10 @@ class Datasets:
         The engine of a file is kept, because it caches what it has read.
         """
         place = self._place(dataset.source)
-        if place.path is None:
+        if place.files is None and place.counted is None:
             return self.open_engine(dataset.source, dataset.domain)
-        if not place.path.expanduser().exists():
-            raise SourceUnavailable("no such file", field="source", value=str(place.path))
+        if place.files is not None and not place.files.expanduser().exists():
+            raise SourceUnavailable("no such file", field="source", value=str(place.files))
         with self._lock:
             # by when it was registered too: another process may have removed it and registered the name anew
             key = (dataset.name, dataset.created)
@@ -209,7 +209,7 @@ class Datasets:
         Changes in a database do not change it: to see them, ask for a fresh answer.
         """
         place = self._place(dataset.source)
-        roots = [found.expanduser() for found in (place.path, place.consent) if found is not None]
+        roots = [found.expanduser() for found in (place.files, place.consent) if found is not None]
         files = sorted(file for root in roots for file in (root, *root.rglob("*")) if file.is_file())
         marks = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
         if place.consent is not None:
@@ -269,7 +269,7 @@ class Datasets:
                     value=source,
                     hint=f"Put the source {known.source!r} back into the settings",
                 )
-            if (other.path is None) != (place.path is None):
+            if (other.files is None) != (place.files is None):
                 continue
             try:
                 same = marks & identity_of(other)

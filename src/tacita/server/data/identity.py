@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacita.engines.marks import Mark, collection_mark, table_marks
+from tacita.engines.local.files.open import GROUPS
+from tacita.engines.local.files.stored import find_files
+from tacita.engines.marks import Mark, catalog_mark, collection_mark, table_marks
+from tacita.engines.spark.address import SparkAddress, is_spark
 from tacita.settings import SourceSettings
 
 __all__ = ["identity_of"]
@@ -18,11 +21,20 @@ def identity_of(source: SourceSettings) -> frozenset[Mark]:
     Raises:
         SourceUnavailable: The database cannot be reached. A file or a table that is gone has no marks.
     """
-    if source.path is not None:
-        return frozenset(_files(source.path.expanduser()))
+    if source.files is not None:
+        return frozenset(_files(source.files.expanduser()))
+    if is_spark(source.address):
+        return frozenset(_by_spark(source))
     if source.is_mongo:
         return frozenset([collection_mark(source.address, str(source.table))])
     return frozenset(table_marks(source.address, str(source.table)))
+
+
+def _by_spark(source: SourceSettings) -> list[Mark]:
+    address = SparkAddress.parse(source.address)
+    if address.path is None:
+        return [catalog_mark(address.master, str(source.table))]
+    return [("stored", str(file.store.type_name), file.path) for file in find_files([address.path], GROUPS)]
 
 
 def _files(path: Path) -> list[Mark]:

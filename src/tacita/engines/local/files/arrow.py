@@ -24,7 +24,7 @@ class ArrowSource:
         addresses: Files and folders, on this machine or in a store.
     """
 
-    def __init__(self, addresses: Sequence[str | Path]) -> None:
+    def __init__(self, addresses: Sequence[str | Path | StoredFile]) -> None:
         self._addresses = list(addresses)
         self.columns: tuple[str, ...] = ()
         for file in self._files():

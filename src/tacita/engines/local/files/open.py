@@ -43,7 +43,11 @@ def open_source(
         return DuckDbSource(source.removeprefix(DUCKDB).removeprefix("//"), table)
     if isinstance(source, str | Path):
         return _open_paths([source], domain, dialect, table)
-    if isinstance(source, list | tuple) and source and all(isinstance(path, str | Path) for path in source):
+    if (
+        isinstance(source, list | tuple)
+        and source
+        and all(isinstance(path, str | Path | StoredFile) for path in source)
+    ):
         return _open_paths(source, domain, dialect, table)
     if is_frame(source):
         return FrameSource(source)
@@ -58,7 +62,7 @@ def open_source(
 
 
 def _open_paths(
-    paths: Sequence[str | Path], domain: Domain | None, dialect: CsvDialect | None, table: str | None
+    paths: Sequence[str | Path | StoredFile], domain: Domain | None, dialect: CsvDialect | None, table: str | None
 ) -> RowSource:
     files = find_files(paths, GROUPS)
     group = _group(files)

@@ -25,7 +25,7 @@ class ParquetSource:
         addresses: Files and folders, on this machine or in a store.
     """
 
-    def __init__(self, addresses: Sequence[str | Path]) -> None:
+    def __init__(self, addresses: Sequence[str | Path | StoredFile]) -> None:
         self._addresses = list(addresses)
         self._pieces: dict[StoredFile, tuple[object, list[int]]] = {}
         self._rows = 0
@@ -60,7 +60,7 @@ class ParquetSource:
         """Yield all rows, with these columns; fewer at once if rows can be long, whichever columns are requested."""
         for file in self._files():
             with reading(file.name, "Parquet"):
-                yield from batches_of(file.random(), columns, self._cut(file))
+                yield from batches_of(file.random(), columns, self._cut(file), file.groups)
 
     def check_unrolling(self, most: int) -> None:
         """Refuse a file whose rows take far more bytes than the file has: see `unrolling`."""
@@ -79,6 +79,6 @@ class ParquetSource:
         stamp = stamps([file])
         known, cut = self._pieces.get(file, (None, []))
         if known != stamp:
-            cut = pieces(file.random(), self.columns, READ_ROWS)
+            cut = pieces(file.random(), self.columns, READ_ROWS, file.groups)
             self._pieces[file] = (stamp, cut)
         return cut

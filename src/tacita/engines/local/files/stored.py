@@ -34,10 +34,12 @@ class StoredFile:
     Attributes:
         path: Its path, in the store if there is one.
         store: The filesystem of a store; None for this machine.
+        groups: The row groups of a Parquet file that are meant; None for all.
     """
 
     path: str
     store: Any = field(default=None, hash=False)
+    groups: range | None = None
 
     @property
     def name(self) -> str:
@@ -94,18 +96,20 @@ def is_stored(address: str) -> bool:
     return found is not None and found[1].lower() in STORES
 
 
-def find_files(addresses: Iterable[str | Path], endings: Sequence[Sequence[str]]) -> list[StoredFile]:
+def find_files(addresses: Iterable[str | Path | StoredFile], endings: Sequence[Sequence[str]]) -> list[StoredFile]:
     """Return the current files of some addresses: a folder may have a new one.
 
     Args:
-        addresses: Files and folders.
+        addresses: Files and folders; a file that was found before is found again.
         endings: Endings of files in a folder that count, in groups: the first group that is there is taken.
     """
     return [file for address in addresses for file in _parts(address, endings)]
 
 
-def _parts(address: str | Path, endings: Sequence[Sequence[str]]) -> list[StoredFile]:
+def _parts(address: str | Path | StoredFile, endings: Sequence[Sequence[str]]) -> list[StoredFile]:
     """Return the files of a folder, by name; a file is its own part."""
+    if isinstance(address, StoredFile):
+        return [address]
     if isinstance(address, str) and is_stored(address):
         store, root = _store(address)
         info = _info(store, root, address)

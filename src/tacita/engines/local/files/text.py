@@ -80,7 +80,9 @@ class TextSource:
         domain: Kinds of the columns: numbers and dates are converted. Without it all texts stay as they are written.
     """
 
-    def __init__(self, addresses: Sequence[str | Path], dialect: CsvDialect, domain: Domain | None = None) -> None:
+    def __init__(
+        self, addresses: Sequence[str | Path | StoredFile], dialect: CsvDialect, domain: Domain | None = None
+    ) -> None:
         self._addresses, self._dialect = list(addresses), dialect
         self._conversion = Conversion(dialect, domain)
         self._skip_blank = True

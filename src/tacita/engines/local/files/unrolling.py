@@ -155,14 +155,15 @@ class _Chunk:
         return self._opened.iter_batches(batch_size=self._step(), row_groups=[self._group], columns=[self._name])  # type: ignore[no-any-return]
 
 
-def pieces(file: File, columns: Sequence[str], most_rows: int) -> list[int]:
+def pieces(file: File, columns: Sequence[str], most_rows: int, groups: range | None = None) -> list[int]:
     """Return how many rows to read at each step, whichever of these columns are read.
 
     The rows of a step take `BATCH_BYTES` at most, or are one row. Columns of lists or records have no bound, and are
-    left out: they cannot be read.
+    left out: they cannot be read. With `groups`, only these row groups are meant.
     """
     with ExitStack() as stack:
-        found, width, columns_of_texts = _texts(file, columns, stack)
+        found, width, columns_of_texts = _texts(file, columns, stack, groups)
+        rows = _rows_of(found, groups)
         lines = []
         for chunks in columns_of_texts:
             spans: list[_Span] = []
@@ -171,7 +172,7 @@ def pieces(file: File, columns: Sequence[str], most_rows: int) -> list[int]:
                 large = any(span.of(most_rows) > BATCH_BYTES // _LARGE for span in bound)
                 spans += list(chunk.measured()) if large else bound
             lines.append(_Line(spans))
-    rows, at = int(found.num_rows), 0
+    at = 0
     cut: list[int] = []
     while at < rows:
         # the most rows that fit: usually all
@@ -224,13 +225,16 @@ def check_unrolling(file: File, size: int, columns: Sequence[str], most: int) ->
         )
 
 
-def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
+def batches_of(
+    file: File, columns: Sequence[str], cut: Sequence[int], groups: range | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield all rows of a file with these columns, in batches that are the same for every choice of columns.
 
     Args:
         file: A Parquet file.
         columns: The columns to read.
         cut: Its `pieces`, for all columns that are ever chosen.
+        groups: The row groups to read; all by default.
     """
     names = list(columns)
     with pq.ParquetFile(file) as opened:
@@ -239,14 +243,14 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
                 hint = "Flatten it before, or leave it out"
                 raise DataError("a column of lists or records cannot be read", field=name, hint=hint)
         _check_footer(opened.metadata)
-        if opened.metadata.num_rows != sum(cut):
+        if _rows_of(opened.metadata, groups) != sum(cut):
             raise DataError(
                 "the file has changed while it was read", field="source", hint="Try again when it does not change"
             )
         sizes, held = iter(cut), list[pa.RecordBatch]()
         missing = next(sizes, 0)
         # the reader ends a batch at the end of a dictionary; pieces end where batches end for every choice of columns
-        for part in _parts(opened, names, cut):
+        for part in _parts(opened, names, cut, groups):
             at = 0
             while at < part.num_rows:
                 if not missing:
@@ -259,26 +263,33 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
                     missing, held = next(sizes, 0), []
 
 
-def _parts(opened: pq.ParquetFile, names: list[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
+def _parts(
+    opened: pq.ParquetFile, names: list[str], cut: Sequence[int], groups: range | None
+) -> Iterator[pa.RecordBatch]:
     """Yield batches of a reader, none larger than the smallest piece of a row group: so at most two pieces."""
     steps, ends = [], list(accumulate(cut))
     start = 0
-    for group in range(opened.num_row_groups):
+    chosen = range(opened.num_row_groups) if groups is None else groups
+    for group in chosen:
         stop = start + int(opened.metadata.row_group(group).num_rows)
         first, last = bisect_right(ends, start), bisect_right(ends, stop - 1)
         # the last piece of a file is short because the file ends
         steps.append(min(cut[first : min(last, len(cut) - 2) + 1], default=max(cut[-2:], default=1)))
         start = stop
-    for step, groups in groupby(range(len(steps)), steps.__getitem__):
-        for batch in opened.iter_batches(batch_size=step, row_groups=list(groups), columns=names):
+    for step, places in groupby(range(len(steps)), steps.__getitem__):
+        together = [chosen[place] for place in places]
+        for batch in opened.iter_batches(batch_size=step, row_groups=together, columns=names):
             yield _widened(batch.select(names))
 
 
-def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.FileMetaData, int, list[list[_Chunk]]]:
+def _texts(
+    file: File, columns: Sequence[str], stack: ExitStack, groups: range | None = None
+) -> tuple[pq.FileMetaData, int, list[list[_Chunk]]]:
     """Return the footer, the bytes of a row besides its texts, and the chunks of each column of texts."""
     opened = stack.enter_context(pq.ParquetFile(file, buffer_size=_BUFFER))
     found, schema = opened.metadata, opened.schema_arrow
     _check_footer(found)
+    _rows_of(found, groups)  # there may be fewer groups by now
     flat = {name for name in columns if not pa.types.is_nested(schema.field(name).type)}
     places = [at for at in range(found.num_columns) if found.schema.column(at).path in flat]
     width = sum(_width(found.schema.column(at)) for at in places)
@@ -291,11 +302,22 @@ def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.Fil
     chunks = [
         [
             _Chunk(opened, folded, group, name, pages_of(raw, found.row_group(group).column(at)))
-            for group in range(found.num_row_groups)
+            for group in (range(found.num_row_groups) if groups is None else groups)
         ]
         for at, name in texts.items()
     ]
     return found, width, chunks
+
+
+def _rows_of(found: pq.FileMetaData, groups: range | None) -> int:
+    """Return the rows of some row groups; of all by default."""
+    if groups is None:
+        return int(found.num_rows)
+    if groups and groups[-1] >= found.num_row_groups:
+        raise DataError(
+            "the file has changed while it was read", field="source", hint="Try again when it does not change"
+        )
+    return sum(int(found.row_group(group).num_rows) for group in groups)
 
 
 def _check_footer(found: pq.FileMetaData) -> None:
