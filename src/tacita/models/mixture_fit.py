@@ -9,7 +9,7 @@ The truth itself has a loss of 1. Three ways to use the one descent:
 
     fit_mixture          many components, stopped near a loss of 1, several fits averaged      little noise
     fit_latent_classes   few components, down to the minimum, the best of some starts          much noise
-    fit_near             from a model of similar data, stopped at a loss of 1                  much noise
+    fit_near             from a model of similar data, stopped near a loss of 1               much noise
 
 Many components can follow any table, so a closer fit would fit noise: the stop is what keeps it out. Few components
 cannot, so they may be fitted to the end, and their misfit says how many are needed (Akaike's rule).
@@ -105,9 +105,7 @@ def fit_mixture(
     if alone <= 1 + 2 * math.sqrt(3.5 / objective.cells):  # squared noise: variance 2 (Gaussian) to 5 (Laplace)
         product = _product(domain, measurements)
         return Fitted(model=product, loss=alone, cells=objective.cells, steps=0, hidden=True)
-    # 1, less what a fit takes with it where there is much to fit. Judged on one table (Adult) only: at 1 strong
-    # dependence is fitted too little, at 0.9 weak dependence too much
-    enough = 1 - _OVER * max(0.0, 1 - 1 / alone)
+    enough = _enough(alone)
     note_step("fitting a mixture")
     found = [
         objective.descend(start.spread(components, rng, apart), steps=steps, enough=enough)
@@ -162,7 +160,20 @@ def fit_near(near: Mixture, measurements: Sequence[Measurement], *, steps: int =
         measurements: Tables over one or two attributes of the model.
         steps: Most steps of descent.
     """
-    return _Objective(near.domain, measurements).descend(_Point.of(near), steps=steps, rate=_RATE_NEAR, enough=1.0)
+    objective = _Objective(near.domain, measurements)
+    alone, *_ = objective(*objective.normalize(_Point.of(_product(near.domain, measurements))))
+    return objective.descend(_Point.of(near), steps=steps, rate=_RATE_NEAR, enough=_enough(alone))
+
+
+def _enough(alone: float) -> float:
+    """Loss at which a fit of many components ends: 1, less what a fit takes with it where there is much to fit.
+
+    Judged on one table (Adult) only: at 1 strong dependence is fitted too little, at 0.9 weak dependence too much.
+
+    Args:
+        alone: Loss of the product of single attributes.
+    """
+    return 1 - _OVER * max(0.0, 1 - 1 / alone)
 
 
 def _product(domain: Domain, measurements: Sequence[Measurement]) -> Mixture:
