@@ -77,6 +77,8 @@ plan = ComparePlan.from_dict(
         ],
         "quasi": ["age", "sex", "region"],
         "sensitive": ["smoking"],
+        "attempts": 1000,
+        "most_trials": 10,
     }
 )
 compared = compare(plan, source=(domain, tc.connect(used, domain)))
