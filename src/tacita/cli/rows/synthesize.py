@@ -49,8 +49,8 @@ __all__ = ["synthesize"]
 _MOST_DRAWN = 24
 _LEAST_BITS = 0.005  # edges with less mutual information are not drawn
 _NOTE = (
-    "Synthetic rows are good for many unknown uses. For one known task, such as one classifier, private training on "
-    "the real rows is usually better at the same budget."
+    "Synthetic rows are good for many unknown uses. For one known task, such as one classifier, state what will be "
+    "predicted, or train privately on the real rows."
 )
 
 
