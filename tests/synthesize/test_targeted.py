@@ -111,6 +111,8 @@ def test_the_automatic_choice_takes_a_target(domain, engine):
     [
         (lambda: Synthesize(method="mst", target="c"), "goes with quality, targeted, not with mst"),
         (lambda: Synthesize(method="targeted"), "needs the attribute"),
+        (lambda: Synthesize(target=5), "name of an attribute"),
+        (lambda: Targeted(target=["c"]), "name of an attribute"),
         (lambda: Targeted(target="c", people=1), "people"),
         (lambda: Targeted(target="c", fits=0), "fits"),
     ],

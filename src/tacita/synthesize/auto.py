@@ -76,6 +76,8 @@ class Synthesize:
     def _check_target(self) -> None:
         """Refuse a target that the method has no use for, and a method that lacks one."""
         named = METHODS.get(self.method)
+        if self.target is not None and not isinstance(self.target, str):
+            raise InvalidInput("must be the name of an attribute", field="target", value=self.target)
         if self.target is not None and named is not None and "target" not in named.shared:
             some = ", ".join((QUALITY, *(name for name, each in METHODS.items() if "target" in each.shared)))
             raise InvalidInput(f"goes with {some}, not with {self.method}", field="target", value=self.target)

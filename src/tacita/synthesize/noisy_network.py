@@ -14,6 +14,7 @@ from tacita.domain import Domain
 from tacita.models.fit import fit_network
 from tacita.models.measurement import singles_of
 from tacita.models.network import BayesianNetwork
+from tacita.models.pairs.stacked import shrink
 from tacita.synthesize.estimate import measurements_of
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
@@ -23,7 +24,7 @@ __all__ = ["network_of"]
 
 
 def network_of(
-    domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release], *, shrink: float = 0.0
+    domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release], *, shrinkage: float = 0.0
 ) -> BayesianNetwork:
     """The network with these parents that released counts over families, and over singles, give.
 
@@ -31,7 +32,7 @@ def network_of(
         domain: The attributes.
         parents: Of each attribute.
         releases: Tables over single attributes and over families.
-        shrink: Pairs are moved towards independence by this share of what James and Stein's estimate takes off.
+        shrinkage: Share of James and Stein's shrinkage by which pairs are moved towards independence.
     """
     targets, _, _ = measurements_of(releases)
     singles = singles_of(domain, targets)
@@ -42,10 +43,9 @@ def network_of(
             return Cells(domain.project(key), singles[key[0]])
         noisy = by_set[frozenset(key)]
         values = noisy.values
-        if shrink and len(key) == 2:
-            apart = np.outer(*(singles[name] for name in noisy.attributes))
-            off, noise = values - apart, values.size * float(np.mean(noisy.variance))
-            values = apart + max(0.0, 1 - shrink * noise / max(float((off**2).sum()), 1e-300)) * off
+        if shrinkage and len(key) == 2:
+            one, other = noisy.attributes
+            values = shrink(noisy, np.outer(singles[one], singles[other]), share=shrinkage)
         return Cells(domain.project(noisy.attributes), to_distribution(values)).project(key)
 
     return fit_network(domain, parents, table, repair=lambda cells: cells)

@@ -266,7 +266,7 @@ class ChosenPlan(SynthesisPlan):
         rest = self.measured(engine, source, again, self._rest_law(chosen, alone))
         edges = {frozenset(key) for key in chosen}
         parents = chow_liu(self.names, lambda a, b: 1.0 if frozenset((a, b)) in edges else -1.0)
-        return network_of(domain, parents, [*singles, *rest], shrink=_SHRINK), chosen
+        return network_of(domain, parents, [*singles, *rest], shrinkage=_SHRINK), chosen
 
     def _rest_law(self, chosen: list[Key], alone: list[str]) -> Law:
         """Noise of the chosen pairs and of attributes in none of them: one share of the budget pays for all."""

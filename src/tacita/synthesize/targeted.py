@@ -68,6 +68,8 @@ class Targeted:
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
+        if not isinstance(self.target, str):
+            raise InvalidInput("must be the name of an attribute", field="target", value=self.target)
         for name in ("components", "fits", "steps"):
             check.whole(getattr(self, name), name, least=1, most=100_000)
         check.whole(self.people, "people", least=2, optional=True)

@@ -116,7 +116,7 @@ def fit_star(domain: Domain, target: str, measurements: Sequence[Measurement]) -
             return Cells(domain.project(names), singles[names[0]])
         found = by_name[names[-1]]
         one, other = found.attributes
-        near = to_distribution(shrink(found, np.outer(singles[one], singles[other]), sure=0.0))
+        near = to_distribution(shrink(found, np.outer(singles[one], singles[other])))
         return Cells(domain.project(found.attributes), near).project(names)
 
     parents: dict[str, tuple[str, ...]] = {name: () if name == target else (target,) for name in domain.names}

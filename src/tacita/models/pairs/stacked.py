@@ -120,20 +120,27 @@ def tree_of(domain: Domain, measurements: Sequence[Measurement], shares: Matrix)
             return Cells(domain.project(names), singles[names[0]])
         found = by_set[frozenset(names)]
         one, other = found.attributes
-        shrunk = shrink(found, np.outer(singles[one], singles[other]), sure=0.0)
+        shrunk = shrink(found, np.outer(singles[one], singles[other]))
         return Cells(domain.project(found.attributes), to_distribution(shrunk)).project(names)
 
     parents = chow_liu(domain.names, information, least=-math.inf)
     return fit_network(domain, parents, table, repair=lambda cells: cells)
 
 
-def shrink(measured: Measurement, towards: Matrix, *, sure: float) -> Matrix:
-    """James and Stein's estimate: the distance from some table, less what noise puts there and so many errors of it."""
+def shrink(measured: Measurement, towards: Matrix, *, sure: float = 0.0, share: float = 1.0) -> Matrix:
+    """Shrink a measured table towards another one, by James and Stein's estimate.
+
+    Args:
+        measured: A table over two attributes.
+        towards: Of the same shape.
+        sure: Standard errors of the noise that are taken off the distance besides its mean.
+        share: Of what is taken off.
+    """
     cells = measured.values.size
     if cells < _FEWEST:
         return towards
     off = measured.values - towards
-    noise = float(np.mean(measured.variance)) * (cells + sure * math.sqrt(2 * cells))
+    noise = share * float(np.mean(measured.variance)) * (cells + sure * math.sqrt(2 * cells))
     return np.asarray(towards + max(0.0, 1 - noise / max(float((off**2).sum()), 1e-300)) * off)
 
 
