@@ -5,6 +5,9 @@
     chain     each column repeats the one before with some probability
     latent    classes, in each of which columns are independent
     factors   normal columns with common factors, cut into levels: many weak dependences, as in tables of numbers
+    blocks    groups of columns with strong dependence inside and hardly any between, as repeated measurements have
+    mixed     columns of 2 to 40 levels that follow classes or factors, some near-copies of an earlier column
+    rare      a network of columns most of whose levels are rare: dependence is strong, and of few rows
 
 Columns, levels, rows, skewness and strength differ from seed to seed. The populations of the benches that are reported
 (`bench/frontier.py`) play no part in them.
@@ -83,12 +86,52 @@ def _factors(rows: int, sizes: list[int], rng: np.random.Generator) -> np.ndarra
     return np.stack(found, axis=1)
 
 
+def _blocks(rows: int, sizes: list[int], rng: np.random.Generator) -> np.ndarray:
+    found: list[np.ndarray] = []
+    link = rng.uniform(0.0, 0.3)  # of a block's trait with the one before
+    trait = rng.normal(size=rows)
+    while len(found) < len(sizes):
+        trait = link * trait + np.sqrt(1 - link**2) * rng.normal(size=rows)
+        load, state = rng.uniform(0.5, 0.97), trait
+        for size in sizes[len(found) : len(found) + int(rng.integers(1, 7))]:
+            state = load * state + np.sqrt(1 - load**2) * rng.normal(size=rows)
+            found.append(np.searchsorted(np.quantile(state, np.sort(rng.beta(1.0, 0.8, size - 1))), state))
+    return np.stack(found, axis=1)
+
+
+def _mixed(rows: int, sizes: list[int], rng: np.random.Generator) -> np.ndarray:
+    sizes[:] = [int(size) for size in np.minimum(2 + rng.geometric(rng.uniform(0.08, 0.3), len(sizes)), 40)]
+    traits, factors = _latent(rows, sizes, rng), _factors(rows, sizes, rng)
+    found = np.zeros((rows, len(sizes)), int)
+    for at, size in enumerate(sizes):
+        found[:, at] = (traits if rng.random() < 0.4 else factors)[:, at]
+        if at and rng.random() < 0.2:  # near-copy of an earlier column
+            fresh, copied = found[:, at].copy(), found[:, int(rng.integers(at))] % size
+            found[:, at] = np.where(rng.random(rows) < rng.uniform(0.6, 0.98), copied, fresh)
+    return found
+
+
+def _rare(rows: int, sizes: list[int], rng: np.random.Generator) -> np.ndarray:
+    found = np.zeros((rows, len(sizes)), int)
+    for at, size in enumerate(sizes):
+        usual = rng.uniform(0.6, 0.99)
+        shares = np.append(usual, (1 - usual) * rng.dirichlet(np.full(size - 1, 0.7)))
+        found[:, at] = _draw(np.tile(shares, (rows, 1)), rng)
+        for parent in rng.choice(at, min(at, int(rng.integers(0, 3))), replace=False):
+            follows = (found[:, parent] > 0) & (rng.random(rows) < rng.uniform(0.2, 0.9))
+            found[:, at] = np.where(follows, 1 + found[:, parent] % (size - 1), found[:, at])
+    return found
+
+
 KINDS: dict[str, Callable[[int, list[int], np.random.Generator], np.ndarray]] = {
     "network": _parents(3),
     "tree": _parents(1),
     "chain": _chain,
     "latent": _latent,
     "factors": _factors,
+    "blocks": _blocks,
+    "mixed": _mixed,
+    "rare": _rare,
 }
 
 
@@ -98,4 +141,5 @@ def generated(seed: int) -> tuple[str, np.ndarray, list[int]]:
     kind = list(KINDS)[seed % len(KINDS)]
     columns, rows = int(rng.choice([6, 10, 16, 24, 36])), int(rng.choice([4_000, 12_000, 30_000, 60_000]))
     sizes = _levels(columns, rng)
-    return f"{kind} {seed}: {columns} columns, {rows} rows", KINDS[kind](rows, sizes, rng), sizes
+    codes = KINDS[kind](rows, sizes, rng)  # may change the numbers of levels
+    return f"{kind} {seed}: {columns} columns, {rows} rows", codes, sizes

@@ -7,12 +7,14 @@ Weighted least squares: with y the measured shares and v their variances, minimi
 over weights and tables written as softmax, by Adam [Kingma, Ba 2015] from near the product of the single attributes.
 The truth itself has a loss of 1. Three ways to use the one descent:
 
-    fit_mixture          many components, stopped near a loss of 1, several fits averaged      little noise
+    fit_mixture          as few components as reach a loss near 1, stopped there, several fits averaged
     fit_latent_classes   few components, down to the minimum, the best of some starts          much noise
     fit_near             from a model of similar data, stopped near a loss of 1               much noise
 
-Many components can follow any table, so a closer fit would fit noise: the stop is what keeps it out. Few components
-cannot, so they may be fitted to the end, and their misfit says how many are needed (Akaike's rule).
+Enough components can follow any table, so a closer fit would fit noise: the stop is what keeps it out. The fewer there
+are, the more strength tables share, and the less noise a fit takes with it on its way. Their number is doubled until a
+trial fit reaches the noise. Latent classes may be fitted to the end, and their misfit says how many are needed
+(Akaike's rule).
 
 Privacy: post-processing of released tables or reports.   Claim: docs/claims/marginal-synthesis.md
 Utility: descent starts from independence, so dependence that noise hides is not modelled. A pair that was not measured
@@ -37,15 +39,23 @@ from tacita.errors import InvalidInput
 from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
 
-__all__ = ["Fitted", "fit_latent_classes", "fit_mixture", "fit_near"]
+__all__ = ["COMPONENTS", "FITS", "STEPS", "Fitted", "fit_latent_classes", "fit_mixture", "fit_near"]
 
 Array = NDArray[np.float32]
 Key = tuple[int, ...]
 _Merged = dict[Key, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
+COMPONENTS, FITS, STEPS = 320, 3, 1200
+"""Most components, fits with so many, and steps of a fit; less work is done where the noise is reached earlier."""
+
 _OVER = 0.1  # most of the noise that a fit may take with it
 _LEAST_GAIN = 2e-3  # relative fall of the loss in `_LOOK` steps, below which descent stops
 _LOOK = 50
+_SPREADS = (0.5, 0.25, 0.1)  # of the starts: near ones share strength between components, far ones follow trees
+_FEWEST = 10  # components
+_NEAR = 1.04  # times the loss that is aimed at, below which a trial fit has enough components
+_TRIAL = 400  # steps of a trial fit
+_MOST_FITS = 12
 _RATE = 0.1
 _RATE_NEAR = 0.05  # from a model that was fitted before
 _SPREAD = 0.5  # standard deviation of the logarithms at the start
@@ -83,21 +93,20 @@ def fit_mixture(
     measurements: Sequence[Measurement],
     rng: np.random.Generator,
     *,
-    components: int = 300,
-    fits: int = 3,
-    steps: int = 400,
-    spreads: Sequence[float] = (_SPREAD,),
+    components: int = COMPONENTS,
+    fits: int = FITS,
+    steps: int = STEPS,
 ) -> Fitted:
-    """Fit many components until what is left is noise, and average several fits.
+    """Fit as few components as reach the noise until what is left is noise, and average several fits.
 
     Args:
         domain: The attributes.
         measurements: Tables over one or two attributes.
         rng: For the starts; they need no secrecy.
-        components: Of each fit.
-        fits: Number of fits to average, which evens out what one invented by chance.
+        components: Most of a fit.
+        fits: Number of fits to average if so many components are needed, which evens out what one invented by chance.
+            Of half as many components there are twice as many fits, up to 12.
         steps: Most steps of a fit.
-        spreads: Standard deviation of the logarithms at the start, one for each fit in turn.
     """
     objective = _Objective(domain, measurements)
     start = _Point.of(_product(domain, measurements))
@@ -107,9 +116,10 @@ def fit_mixture(
         return Fitted(model=product, loss=alone, cells=objective.cells, steps=0, hidden=True)
     enough = _enough(alone)
     note_step("fitting a mixture")
+    needed = _needed(objective, start, rng, components, steps, enough)
     found = [
-        objective.descend(start.spread(components, rng, apart), steps=steps, enough=enough)
-        for apart in islice(cycle(spreads), fits)
+        objective.descend(start.spread(needed, rng, apart), steps=steps, enough=enough)
+        for apart in islice(cycle(_SPREADS), min(_MOST_FITS, fits * (components // needed)))
     ]
     return Fitted(
         model=Mixture.average([one.model for one in found]),
@@ -163,6 +173,18 @@ def fit_near(near: Mixture, measurements: Sequence[Measurement], *, steps: int =
     objective = _Objective(near.domain, measurements)
     alone, *_ = objective(*objective.normalize(_Point.of(_product(near.domain, measurements))))
     return objective.descend(_Point.of(near), steps=steps, rate=_RATE_NEAR, enough=_enough(alone))
+
+
+def _needed(
+    objective: _Objective, start: _Point, rng: np.random.Generator, components: int, steps: int, enough: float
+) -> int:
+    """The smallest number of components whose trial fit comes near the noise; the most are halved to find it."""
+    halved = [components >> times for times in range(components.bit_length()) if components >> times >= _FEWEST]
+    for count in sorted(halved)[:-1]:
+        trial = objective.descend(start.spread(count, rng, _SPREADS[1]), steps=min(steps, _TRIAL), enough=enough)
+        if trial.loss <= _NEAR * enough:
+            return count
+    return components
 
 
 def _enough(alone: float) -> float:

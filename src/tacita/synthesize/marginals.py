@@ -23,6 +23,7 @@ from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.models.measurement import singles_of
+from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.stacked import fit_stacked
 from tacita.noise import Source
@@ -70,9 +71,9 @@ class Pairs:
     """
 
     attributes: Key | None = None
-    components: int = 300
-    fits: int = 3
-    steps: int = 400
+    components: int = COMPONENTS
+    fits: int = FITS
+    steps: int = STEPS
     seconds: float = math.inf
     family: Family = "auto"
 

@@ -25,6 +25,7 @@ from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput, UnknownName
+from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS
 from tacita.models.pairs.by_class import fit_by_class, fit_star
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
@@ -62,9 +63,9 @@ class Targeted:
     target: str
     attributes: Key | None = None
     people: int | None = None
-    components: int = 300
-    fits: int = 3
-    steps: int = 400
+    components: int = COMPONENTS
+    fits: int = FITS
+    steps: int = STEPS
     seconds: float = math.inf
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ from tacita.domain import Domain
 from tacita.models.fit import fit_network
 from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
-from tacita.models.mixture_fit import fit_mixture, fit_near
+from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS, fit_mixture, fit_near
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.stacked import shrink
 from tacita.tables.cells import Cells
@@ -65,9 +65,9 @@ def fit_by_class(
     measurements: Sequence[Measurement],
     rng: np.random.Generator,
     *,
-    components: int = 300,
-    fits: int = 3,
-    steps: int = 400,
+    components: int = COMPONENTS,
+    fits: int = FITS,
+    steps: int = STEPS,
 ) -> ByClass:
     """Fit a mixture for each level of the target.
 

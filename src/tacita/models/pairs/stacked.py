@@ -31,7 +31,7 @@ from tacita.models.chow_liu import chow_liu
 from tacita.models.fit import fit_network
 from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
-from tacita.models.mixture_fit import Fitted, fit_mixture
+from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS, Fitted, fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.adjusted import Adjusted
 from tacita.models.pairs.pair_shares import blocks_of, pair_shares
@@ -43,7 +43,6 @@ __all__ = ["Stacked", "fit_stacked", "shrink", "tree_of"]
 
 Matrix = NDArray[np.float64]
 
-_SPREADS = (0.5, 0.25, 0.1)  # of the starts: near ones share strength between components, far ones follow trees
 _ADDED = 0.5  # g above: the fit sees a variance of 1.25, the share one of 5
 _USUAL = 0.2  # standard deviation of the shares that are expected; an estimate with this error is halved
 _LEAST_SHARE = 0.01
@@ -75,9 +74,9 @@ def fit_stacked(
     measurements: Sequence[Measurement],
     rng: np.random.Generator,
     *,
-    components: int = 300,
-    fits: int = 3,
-    steps: int = 400,
+    components: int = COMPONENTS,
+    fits: int = FITS,
+    steps: int = STEPS,
 ) -> Stacked:
     """Fit mixture and tree to measured pairs.
 
@@ -87,7 +86,7 @@ def fit_stacked(
         rng: For starts and added noise; they need no secrecy.
         components, fits, steps: See `fit_mixture`.
     """
-    fitted = fit_mixture(domain, measurements, rng, components=components, fits=fits, steps=steps, spreads=_SPREADS)
+    fitted = fit_mixture(domain, measurements, rng, components=components, fits=fits, steps=steps)
     if len(domain.names) == 1:
         return Stacked(model=fitted.model, loss=fitted.loss, hidden=fitted.hidden)
     if fitted.hidden or len(domain.names) < 3:

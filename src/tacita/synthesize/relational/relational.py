@@ -29,7 +29,7 @@ from tacita.engines.linked import Linked, child_names, linked_domain, parent_nam
 from tacita.errors import InvalidInput
 from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
-from tacita.models.mixture_fit import fit_mixture
+from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS, fit_mixture
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.plans.recipe import CalibratedPlan
@@ -74,9 +74,9 @@ class Relational:
     count: str = "children"
     parents: ParentRecipe = field(default_factory=Pairs)
     share: float = 0.5
-    components: int = 300
-    fits: int = 3
-    steps: int = 400
+    components: int = COMPONENTS
+    fits: int = FITS
+    steps: int = STEPS
 
     def __post_init__(self) -> None:
         if not isinstance(self.share, float) or not 0.01 <= self.share <= 0.99:
