@@ -34,9 +34,12 @@ def test_a_budget_that_is_too_small_falls_back_to_single_attributes_and_says_so(
 
 
 def test_with_a_pure_epsilon_the_method_is_chosen_privately_unless_it_is_clear(domain):
-    chosen = planned(domain, Budget.pure(0.1), people=1000)
+    chosen = planned(domain, Budget.pure(0.03), people=30_000)
     assert isinstance(chosen, MethodChoicePlan)
     assert "private" in chosen.reason
+    typical = planned(domain, Budget.pure(0.1), people=1000)
+    assert "typical data" in typical.reason, "so few rows cannot be measured well enough"
+    assert not isinstance(typical, MethodChoicePlan)
     assert isinstance(planned(domain, Budget.pure(1.0)), MethodChoicePlan), "the number of rows is not known"
     assert isinstance(planned(domain, Budget.pure(40.0), people=1000).recipe, Pairs)
 

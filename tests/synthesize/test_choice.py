@@ -10,7 +10,8 @@ from tacita.domain import Boolean, Categorical, Domain, Identifier
 from tacita.engines.local import LocalEngine
 from tacita.models.synthetic import synthetic_rows
 from tacita.noise import SeededSource
-from tacita.privacy.accountant import pure_epsilon
+from tacita.plans.split import BudgetSplit
+from tacita.privacy.accountant import epsilon_at, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
@@ -22,8 +23,16 @@ NAMES = tuple("abcdef")
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in NAMES])
 
 
-def planned(epsilon, domain=DOMAIN, unit=ROW, neighbours=ADD, **options):
-    return Synthesize(**options).calibrate(domain, Budget.pure(epsilon), unit=unit, neighbours=neighbours)
+DELTA = 1e-9
+
+
+def planned(epsilon, domain=DOMAIN, unit=ROW, neighbours=ADD, delta=0.0, **options):
+    budget = Budget.approx(epsilon, delta) if delta else Budget.pure(epsilon)
+    return Synthesize(**options).calibrate(domain, budget, unit=unit, neighbours=neighbours)
+
+
+def wide(columns, levels="0123"):
+    return Domain(attributes=[Categorical(name=f"x{i}", levels=list(levels)) for i in range(columns)])
 
 
 # -- the statistic ----------------------------------------------------------------------------------------------------
@@ -86,9 +95,10 @@ def test_the_tree_is_the_best_of_all_trees():
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_the_noise_covers_what_one_row_moves(seed, neighbours):
+@pytest.mark.parametrize("budget", [Budget.pure(0.1), Budget.zcdp(0.01)])
+def test_the_noise_covers_what_one_row_moves(seed, neighbours, budget):
     """Neighbouring tables of people: the three numbers on their grid, against the noise and what is charged."""
-    plan = planned(0.1, neighbours=neighbours)
+    plan = Synthesize().calibrate(DOMAIN, budget, unit=ROW, neighbours=neighbours)
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, (40, 6))
     codes[:, 1] = np.where(rng.random(40) < 0.9, codes[:, 0], codes[:, 1])
@@ -110,7 +120,10 @@ def test_the_noise_covers_what_one_row_moves(seed, neighbours):
             other[gone] = rng.integers(0, 3, 6)
         moved = np.abs(numbers(other) - whole)
         for most, law, charged in zip(moved, plan.laws, plan.measuring, strict=True):
-            assert Fraction(int(most)) / law.scale <= charged.epsilon
+            if budget.currency == "pure":
+                assert Fraction(int(most)) / law.scale <= charged.epsilon
+            else:
+                assert Fraction(int(most) ** 2) / (2 * law.sigma2) <= charged.rho
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
@@ -128,8 +141,22 @@ def test_every_method_costs_the_budget_at_most(epsilon, unit, neighbours):
     cost = float(pure_epsilon(plan.event, neighbours))
     assert 0.999 * epsilon < cost <= epsilon
     for option in (plan.methods[at] for at in range(3)):
-        assert pure_epsilon(option.event, neighbours) <= plan.rest
-    assert sum(event.epsilon for event in plan.measuring) <= Fraction(1, 10) * Fraction(str(epsilon))
+        assert pure_epsilon(option.event, neighbours) <= Fraction(str(plan.rest.amount))
+    assert sum(event.epsilon for event in plan.measuring) <= Fraction(1, 25) * Fraction(str(epsilon))
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("budget", [Budget.zcdp(0.001), Budget.approx(0.3, DELTA), Budget.approx(1.0, DELTA)])
+def test_with_a_delta_every_method_costs_the_budget_at_most(budget, neighbours):
+    plan = Synthesize().calibrate(wide(12), budget, unit=ROW, neighbours=neighbours)
+    assert isinstance(plan, MethodChoicePlan)
+    whole = BudgetSplit.of(budget, ROW, neighbours).amount
+    for option in (plan.methods[at] for at in range(3)):
+        assert zcdp_rho(option.event, neighbours) <= Fraction(str(plan.rest.amount))
+    assert zcdp_rho(plan.event, neighbours) <= whole
+    assert sum(event.rho for event in plan.measuring) <= whole / 25
+    if budget.currency == "approx":
+        assert epsilon_at(plan.event, budget.delta, neighbours) <= budget.epsilon * (1 + 1e-9)
 
 
 def people(kind, rows, seed=0):
@@ -169,7 +196,7 @@ def test_where_one_method_is_best_for_all_nothing_is_spent_on_choosing():
 
 
 def test_a_chain_takes_a_tree_where_all_pairs_would_be_noise():
-    domain = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(24)])
+    domain = wide(24)
     rng = np.random.default_rng(0)
     columns = {"x0": rng.integers(0, 4, 30_000)}
     for i in range(1, 24):
@@ -180,20 +207,30 @@ def test_a_chain_takes_a_tree_where_all_pairs_would_be_noise():
     assert all("tree" in note for note in notes)
 
 
-@pytest.mark.parametrize(("epsilon", "kind"), [(0.001, Independent), (1.0, Pairs)])
-def test_with_a_delta_the_number_of_rows_decides(epsilon, kind):
-    recipe = Synthesize(people=20_000)
-    plan = recipe.calibrate(DOMAIN, Budget.approx(epsilon, 1e-9), unit=ROW, neighbours=ADD)
+@pytest.mark.parametrize(("epsilon", "kind"), [(0.01, Independent), (10.0, Pairs)])
+def test_with_a_delta_too_nothing_is_spent_where_one_method_is_best_for_all(epsilon, kind):
+    plan = planned(epsilon, delta=DELTA, domain=wide(12), people=200_000 if kind is Pairs else 2_000)
     assert isinstance(plan.recipe, kind)
-    assert "least expected error" in plan.reason
+    assert "best choice" in plan.reason
     assert plan.as_dict()["reason"] == plan.reason
 
 
-def test_with_a_delta_many_columns_take_a_tree():
-    wide = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(100)])
-    recipe = Synthesize(people=20_000)
-    plan = recipe.calibrate(wide, Budget.approx(1.0, 1e-9), unit=ROW, neighbours=ADD)
-    assert isinstance(plan.recipe, SpanningTree)
+def test_with_a_delta_dependence_decides():
+    """Columns that are alike, and columns that are independent, at a budget where it matters."""
+    plan = planned(0.4, delta=DELTA, domain=wide(12), people=4_000)
+    seeds = [SeededSource(seed) for seed in range(60)]
+    alone = [plan.methods.best(*plan._shrunk(*plan._noisy((4_000, 0.0, 0.0), source))) for source in seeds]
+    alike = [plan.methods.best(*plan._shrunk(*plan._noisy((4_000, 2_000.0, 2_500.0), source))) for source in seeds]
+    assert alone.count(0) > 30
+    assert alike.count(0) == 0
+
+
+def test_few_tables_with_a_delta_are_not_split():
+    """Laplace noise is narrower there, and is not paid for in rho."""
+    plan = planned(0.1, delta=DELTA, domain=wide(3), people=500)
+    assert not isinstance(plan, MethodChoicePlan)
+    assert "typical data" in plan.reason
+    assert isinstance(planned(0.1, delta=DELTA, domain=wide(3)).recipe, Pairs)
 
 
 def test_a_budget_too_small_to_split_goes_to_single_attributes():
@@ -206,7 +243,7 @@ def test_a_budget_too_small_to_split_goes_to_single_attributes():
 def test_a_single_pair():
     plan = planned(1.0, domain=Domain(attributes=[Boolean(name="x"), Boolean(name="y")]))
     assert isinstance(plan.methods.tree.recipe, SpanningTree)
-    assert plan.methods.expected_pure(100.0, 100.0)[0] > 100
+    assert plan.methods.expected(100.0, 100.0)[0] > 100
 
 
 @pytest.mark.parametrize("people", [2, 10**6, 10**12, 10**15])

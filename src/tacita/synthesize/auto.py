@@ -3,14 +3,13 @@
     a target                                          tables with the target, see `targeted`
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
-    a delta, and no public number of rows             all pairs
     otherwise                                         by expected error, see `choice`
 
-With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
-there few tables are often worth more than all, and dependence is measured to decide.
+The noise of a table grows with the number of tables, so that few tables are often worth more than all. Where it depends
+on the data which is best, dependence is measured to decide.
 
-Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may
-          measure dependence too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
+Privacy:  the choice reads the schema, the budget and what the caller states is public. Where it measures dependence,
+          that is charged.   Claim: docs/claims/marginal-synthesis.md
 """
 
 from __future__ import annotations
@@ -18,14 +17,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.models.mixture_fit import FITS
+from tacita.noise import DiscreteLaplace
+from tacita.plans.split import BudgetSplit
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choice import Candidates, plan_choice
+from tacita.synthesize.choice import TYPICAL_ROWS, WORDS, Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs
@@ -35,8 +38,8 @@ from tacita.synthesize.select import SpanningTree
 __all__ = ["Synthesize"]
 
 _MOST_PAIRS = 5000
-_LEAST_SPLIT = 1e-3
-"""A smaller pure epsilon is not split between a choice and what is chosen."""
+_LEAST_EPSILON, _LEAST_RHO = Fraction(1, 1000), Fraction(1, 10**6)
+"""A smaller budget is not split between a choice and what is chosen."""
 _QUICK = 5.0
 
 
@@ -107,41 +110,25 @@ class Synthesize:
     def _pairs_or_less(
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
     ) -> SynthesisPlan:
-        recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
-        if budget.currency == "pure":
-            return self._by_dependence(recipe, domain, budget, unit, neighbours, names)
-        if self.people is None:
-            reason = "All pairs are measured."
-            return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        plan, words = Candidates.of(domain, budget, unit, neighbours, names, recipe).best_delta(self.people)
-        reason = f"At {budget} and about {self.people} rows, {words}: the least expected error."
-        return replace(plan, reason=reason)
-
-    def _by_dependence(
-        self, pairs: Pairs, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
-    ) -> SynthesisPlan:
-        if budget.amount < _LEAST_SPLIT:
+        given: dict[str, Any] = {"unit": unit, "neighbours": neighbours}
+        pairs = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else FITS, seconds=self.seconds)
+        amount = BudgetSplit.of(budget, unit, neighbours).amount
+        if amount < (_LEAST_EPSILON if budget.currency == "pure" else _LEAST_RHO):
             reason = f"At {budget} only single attributes are measured: the budget is too small to split."
-            return Independent(attributes=names).calibrate(
-                domain, budget, unit=unit, neighbours=neighbours, reason=reason
-            )
-        choice = plan_choice(
-            self,
-            domain,
-            budget,
-            unit=unit,
-            neighbours=neighbours,
-            names=names,
-            people=self.people,
-            all_pairs=pairs,
-        )
-        decided = choice.decided(self.people) if self.people is not None else None
-        if decided is None:
+            return Independent(attributes=names).calibrate(domain, budget, reason=reason, **given)
+        methods = Candidates.of(domain, budget, unit, neighbours, names, pairs)
+        rows = f"At {budget} and about {self.people or TYPICAL_ROWS} rows"
+        at = methods.always_best(self.people) if self.people is not None else None
+        if at is not None:
+            return replace(methods[at], reason=f"{rows}, {WORDS[at]}: the best choice however dependent pairs are.")
+        choice = plan_choice(self, domain, budget, names=names, people=self.people, all_pairs=pairs, **given)
+        # at a delta, few tables have Laplace noise, which is narrower than any that rho pays for
+        few = budget.currency == "approx" and isinstance(methods.pairs.tables.laws[0], DiscreteLaplace)
+        if choice.informative and not few:
             return choice
-        recipe, words = decided
-        reason = f"At {budget} and about {self.people} rows, {words}: the best choice however dependent pairs are."
-        plan: SynthesisPlan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        return plan
+        at = methods.best_typical(self.people or TYPICAL_ROWS)
+        rows = rows if self.people else f"{rows} (assumed: none are stated)"
+        return replace(methods[at], reason=f"{rows}, {WORDS[at]}: the least expected error of typical data.")
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

@@ -1,29 +1,27 @@
 """Choose between single attributes, a tree of pairs, and all pairs by expected error.
 
-With a pure epsilon the noise of a table grows with the number of tables, and which method is best depends on the data.
-What decides is how dependent a pair is, in rows:
+Which method is best depends on the data. What decides is how dependent a pair is, in rows:
 
     D = 1/2 sum over cells |n_uv - n_u n_v / n|         F: its mean over all pairs
                                                         T: its mean over the spanning tree with the largest sum
 
-    expected error, in rows                  of           noise, in rows          with a delta
-    |F, 0.53 A|                              independent  A: two singles          F + 0.3 A
-    |max(0.77 F - 0.13 T, 0.1 F), 0.35 B|    mst          B: two of its singles   max(0.77 F - 0.13 T, 0.2 F) + 0.55 B
-    0.7 c^-0.3 C                             pairs        C: a pair of c cells    0.1 n (C / n)^0.65, or more
+    expected error, in rows                  of           noise, in rows
+    |F, 0.53 A|                              independent  A: two singles
+    |max(1.16 F - 0.21 T, 0.28 F), 0.42 B|   mst          B: two of its singles
+    0.54 c^-0.2 C                            pairs        C: a pair of c cells
 
-|x, y| is (x^1.2 + y^1.2)^(1/1.2), and a cell's noise counts with its mean absolute value. With a pure epsilon the
-factors are those with which the chosen method is nearest to the best one on generated tables (`bench/generated.py`);
-these leave the power of c open, from 0 to 0.3, and 0.3 is for large tables with many empty cells. With a delta they
-were read off five tables (Adult, credit default, Child, Alarm, latent classes): generated tables depend less than real
-ones, so that factors fitted to them took a tree too often. With a delta, F and T have typical values for so many rows
-and columns. With a pure epsilon they are measured: the number of rows, F and T with noise, then shrunk towards typical
-values, the more the larger the noise. The least expected error decides.
+|x, y| is (x^1.2 + y^1.2)^(1/1.2), and a cell's noise counts with its mean absolute value. The factors are those with
+which the chosen method is nearest to the best one on generated tables (`bench/generated.py`), at pure budgets and at
+a delta together; that of A was fitted to the errors themselves. The number of rows, F and T are measured with noise,
+then shrunk towards typical values of so many columns and levels, the more the larger the noise. The least expected
+error decides.
 
 Privacy:  one more or one fewer row moves D by at most 2: n_uv by 1, and n_u n_v / n by 3 in all, halved. So do F and T.
-          The three numbers are rounded to a grid, and Laplace noise covers a step more for rounding and one for
-          floating point. Measurement and method add up; every method costs at most what is left.
+          The three numbers are rounded to a grid, and Laplace noise, or Gaussian noise for rho, covers a step more for
+          rounding and one for floating point. Measurement and method add up; every method costs at most what is left.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  the measurement takes a twenty-fifth of the budget or less.
+Utility:  the measurement takes a twenty-fifth of the budget or less. F and T say little about what a tree misses, which
+          is what makes the choice wrong at times: figures in docs/choosing.md.
 """
 
 from __future__ import annotations
@@ -42,10 +40,10 @@ from numpy.typing import NDArray
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.models.chow_liu import chow_liu
-from tacita.noise import DiscreteLaplace, Law, Source
+from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget, exact
-from tacita.privacy.event import Event, Pure
+from tacita.privacy.event import Event, Pure, Zcdp
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
 from tacita.synthesize.plan import Key, SynthesisPlan
@@ -54,22 +52,31 @@ from tacita.synthesize.select import ChosenPlan, SpanningTree
 from tacita.tables.consistency import weighted_mean
 from tacita.tables.workload import Workload
 
-__all__ = ["MOVES", "Candidates", "MethodChoicePlan", "dependence", "mean_of_tree", "plan_choice"]
+__all__ = [
+    "MOVES",
+    "TYPICAL_ROWS",
+    "WORDS",
+    "Candidates",
+    "MethodChoicePlan",
+    "dependence",
+    "mean_of_tree",
+    "plan_choice",
+]
 
 MOVES = 2
 """Most that one row moves the dependence of a pair."""
 
 _MOST_SHARE, _LEAST_SHARE = Fraction(1, 25), Fraction(1, 1000)  # of the budget, for the measurement
-_ROWS = Fraction(800)  # epsilon of the measurement times rows: errors of well under a percent of the rows
-_TYPICAL_ROWS = 10_000  # where their number is not public, nor at least so many standard errors:
+_ERROR = Fraction(1, 200)  # of F and T, as a share of the rows: no more precision is bought
+TYPICAL_ROWS = 10_000
+"""Where their number is not public, nor at least so many standard errors:"""
 _SEEN = 6
 _LIKELY = (0.01, 0.3)  # F as a share of rows: where one method is best for all, nothing is measured
 WORDS = ("single attributes, taken as independent", "a tree of pairs", "all pairs")
 _GRID = 16  # steps of a row
 _PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the measurement: rows, F, T
-_MEAN, _MEAN_STD = 0.08, 0.05  # typical F as a share of rows, and its spread
-_FEW = 25  # columns; with more, the typical F falls as one over their number
-_TREE, _TREE_STD = 0.35, 0.4  # typical F / T, and the relative spread of T
+_CLOSE = 3.0  # times typical F: where it is measured with a larger error, typical data decide
+_MEAN_STD, _TREE_STD = 1.0, 0.4  # relative spreads of typical F and T
 
 
 def dependence(table: NDArray[Any]) -> float:
@@ -93,9 +100,9 @@ def mean_of_tree(names: Sequence[str], each: Mapping[tuple[str, str], float]) ->
     return sum(each[edge] if edge in each else each[edge[::-1]] for edge in edges) / len(edges)
 
 
-def _missed(mean: float, strongest: float, least: float) -> float:
-    """Rows of a pair that a tree does not explain; at least this share of F."""
-    return max(0.77 * mean - 0.13 * strongest, least * mean)
+def _missed(mean: float, strongest: float) -> float:
+    """Rows of a pair that a tree does not explain."""
+    return max(1.16 * mean - 0.21 * strongest, 0.28 * mean)
 
 
 def _both(missed: float, noise: float) -> float:
@@ -103,9 +110,9 @@ def _both(missed: float, noise: float) -> float:
     return float((missed**1.2 + noise**1.2) ** (1 / 1.2))
 
 
-def _typical(columns: int) -> float:
-    """F of typical data with so many columns, as a share of rows."""
-    return _MEAN * min(1.0, _FEW / columns)
+def _typical(columns: int, cells: float) -> tuple[float, float]:
+    """F as a share of rows, and F / T, of typical data: so many columns, and cells of a pair."""
+    return 0.08 * cells**0.3 * columns**-0.55, min(0.6, 2 * columns**-0.7)
 
 
 def _noise(laws: Iterable[tuple[Law, int]]) -> float:
@@ -146,33 +153,35 @@ class Candidates:
             sum(cells) / len(cells),
         )
 
-    def expected_pure(self, mean: float, strongest: float) -> tuple[float, float, float]:
-        """Expected errors of the methods with a pure epsilon, in rows.
+    @property
+    def typical(self) -> tuple[float, float]:
+        """See `_typical`."""
+        return _typical(len(self.pairs.names), self.noise[-1])
+
+    def expected(self, mean: float, strongest: float) -> tuple[float, float, float]:
+        """Expected errors of the methods, in rows.
 
         Args:
             mean: F above.
             strongest: T above.
         """
         singles, of_tree, of_pairs, cells = self.noise
-        missed = _missed(mean, strongest, 0.1)
-        return _both(mean, 0.53 * singles), _both(missed, 0.35 * of_tree), 0.7 * cells**-0.3 * of_pairs
+        missed = _missed(mean, strongest)
+        return _both(mean, 0.53 * singles), _both(missed, 0.42 * of_tree), 0.54 * cells**-0.2 * of_pairs
 
-    def expected_delta(self, people: int) -> tuple[float, float, float]:
-        """Expected errors of the methods with a delta, in rows, for typical data of so many rows."""
-        singles, of_tree, of_pairs, _ = self.noise
-        mean = _typical(len(self.pairs.names)) * people
-        each = of_pairs / people
-        of_all = people * max(0.1 * each**0.65, 0.16 * each - 0.06)
-        return mean + 0.3 * singles, _missed(mean, mean / _TREE, 0.2) + 0.55 * of_tree, of_all
+    def best(self, mean: float, strongest: float) -> int:
+        """Place of the method with the least expected error."""
+        return int(np.argmin(self.expected(mean, strongest)))
 
-    def best_pure(self, mean: float, strongest: float) -> int:
-        """Place of the method with the least expected error, with a pure epsilon."""
-        return int(np.argmin(self.expected_pure(mean, strongest)))
+    def best_typical(self, people: int) -> int:
+        """The same for typical data of so many rows."""
+        mean, share = self.typical
+        return self.best(mean * people, mean * people / share)
 
-    def best_delta(self, people: int) -> tuple[SynthesisPlan, str]:
-        """The method with the least expected error, with a delta, and its name in words."""
-        at = int(np.argmin(self.expected_delta(people)))
-        return self[at], WORDS[at]
+    def always_best(self, people: int) -> int | None:
+        """Place of the method that is best for all likely dependence of so many rows, if one is."""
+        found = {self.best(mean * people, mean * people / self.typical[1]) for mean in _LIKELY}
+        return found.pop() if len(found) == 1 else None
 
     def __getitem__(self, at: int) -> SynthesisPlan:
         return (self.independent, self.tree, self.pairs)[at]
@@ -184,32 +193,35 @@ class MethodChoicePlan(SynthesisPlan):
 
     Attributes:
         laws: Noise of the number of rows, of F and of T, in steps of the grid.
-        rest: Epsilon of each method.
+        rest: Epsilon or rho of each method.
         methods: Of which one runs.
     """
 
-    laws: tuple[DiscreteLaplace, ...]
-    rest: Fraction
+    laws: tuple[Law, ...]
+    rest: Budget
     methods: Candidates
 
     @property
     def event(self) -> Event:
         """The noise of the three numbers, as it is drawn; then a method that costs at most the rest."""
-        return in_sequence(*self.measuring, Pure(epsilon=self.rest))
+        left = exact(self.rest.amount)
+        return in_sequence(*self.measuring, Pure(epsilon=left) if self._pure else Zcdp(rho=left))
 
     @property
-    def measuring(self) -> tuple[Pure, ...]:
+    def measuring(self) -> tuple[Pure | Zcdp, ...]:
         """Cost of each of the three numbers."""
         steps = _steps(self.budget, self.unit, self.neighbours)
-        return tuple(Pure(epsilon=most / law.scale) for most, law in zip(steps, self.laws, strict=True))
+        return tuple(_cost(law, most) for most, law in zip(steps, self.laws, strict=True))
 
-    def decided(self, people: int) -> tuple[Any, str] | None:
-        """The recipe that is best for all likely dependence of so many rows, if one is, and its name in words."""
-        best = {self.methods.best_pure(mean * people, mean * people / _TREE) for mean in _LIKELY}
-        if len(best) > 1:
-            return None
-        at = best.pop()
-        return self.methods[at].recipe, WORDS[at]
+    @property
+    def informative(self) -> bool:
+        """Whether F is measured closely enough, beside what typical data of the stated number of rows have."""
+        people = self.recipe.people
+        return people is None or self.laws[1].std / _GRID < _CLOSE * self.methods.typical[0] * people
+
+    @property
+    def _pure(self) -> bool:
+        return self.rest.currency == "pure"
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
         """Measure, choose, run."""
@@ -218,13 +230,14 @@ class MethodChoicePlan(SynthesisPlan):
         each = {key: dependence(exact_tables[key].project(key).values) for key in keys}
         rows = max(float(exact_tables[key].values.sum()) for key in keys)
         seen = self._noisy((rows, sum(each.values()) / len(each), mean_of_tree(self.names, each)), source)
-        at = self.methods.best_pure(*self._shrunk(*seen))
+        at = self.methods.best(*self._shrunk(*seen))
         model, people, error, notes = self.methods[at].model(engine, source)
         return model, people, error, (f"Chosen after a private measurement of dependence: {WORDS[at]}.", *notes)
 
     def parts(self) -> dict[str, Any]:
         """Own parts of the plain data."""
-        measured = {"epsilon": float(sum(event.epsilon for event in self.measuring))}
+        amount = sum(event.epsilon if isinstance(event, Pure) else event.rho for event in self.measuring)
+        measured = {"epsilon" if self._pure else "rho": float(amount)}
         return super().parts() | {"dependence": measured, "methods": list(WORDS)}
 
     def _noisy(self, numbers: tuple[float, float, float], source: Source) -> list[float]:
@@ -235,11 +248,11 @@ class MethodChoicePlan(SynthesisPlan):
     def _shrunk(self, rows: float, mean: float, strongest: float) -> tuple[float, float]:
         """F and T, shrunk towards typical values of so many rows."""
         errors = [law.std / _GRID for law in self.laws]
-        people = self.recipe.people or (rows if rows > _SEEN * errors[0] else _TYPICAL_ROWS)
-        typical = _typical(len(self.names))
-        both = [typical * people, mean], [(_MEAN_STD * people) ** 2, errors[1] ** 2]
+        people = self.recipe.people or (rows if rows > _SEEN * errors[0] else TYPICAL_ROWS)
+        typical, share = self.methods.typical
+        both = [typical * people, mean], [(_MEAN_STD * typical * people) ** 2, errors[1] ** 2]
         found = max(float(weighted_mean(*both)[0]), 0.0)
-        tree = found / _TREE
+        tree = found / share
         both = [tree, strongest], [(_TREE_STD * max(tree, 1.0)) ** 2, errors[2] ** 2]
         return found, max(float(weighted_mean(*both)[0]), found)
 
@@ -260,18 +273,21 @@ def plan_choice(
     Args:
         recipe: What was asked for.
         domain: Public description of the data.
-        budget: A pure one.
+        budget: What measurement and method cost together.
         unit: Unit that is protected.
         neighbours: Notion of neighbours.
         names: At least two attributes.
         people: Approximate number of rows, where that is public.
         all_pairs: The recipe for all pairs.
     """
-    amount = exact(budget.amount)
-    measuring = min(_MOST_SHARE * amount, max(_ROWS / (people or _TYPICAL_ROWS), _LEAST_SHARE * amount))
+    split = BudgetSplit.of(budget, unit, neighbours)
     steps = _steps(budget, unit, neighbours)
-    laws = [DiscreteLaplace.at_least(most / (part * measuring)) for most, part in zip(steps, _PARTS, strict=True)]
-    rest = _float_at_most(amount - measuring)
+    wanted = _GRID * _ERROR * (people or TYPICAL_ROWS)  # standard deviation of F and T
+    enough = steps[1] ** 2 / (2 * wanted**2) if split.concentrated else 3 * steps[1] / (2 * wanted)
+    measuring = min(_MOST_SHARE * split.amount, max(enough / _PARTS[1], _LEAST_SHARE * split.amount))
+    laws = tuple(_law(split.concentrated, most, part * measuring) for most, part in zip(steps, _PARTS, strict=True))
+    amount = _float_at_most(split.amount - measuring)
+    rest = Budget.zcdp(amount) if split.concentrated else Budget.pure(amount)
     return MethodChoicePlan(
         recipe=recipe,
         domain=domain,
@@ -280,9 +296,9 @@ def plan_choice(
         budget=budget,
         names=names,
         reason="The method is chosen after a private measurement of how dependent pairs are.",
-        laws=tuple(laws),
-        rest=exact(rest),
-        methods=Candidates.of(domain, Budget.pure(rest), unit, neighbours, names, all_pairs),
+        laws=laws,
+        rest=rest,
+        methods=Candidates.of(domain, rest, unit, neighbours, names, all_pairs),
     )
 
 
@@ -290,6 +306,21 @@ def _steps(budget: Budget, unit: Unit, neighbours: Neighbours) -> tuple[int, int
     """Steps of the grid by which rows, F and T move at most, with one for rounding and one for floating point."""
     moves = BudgetSplit.of(budget, unit, neighbours).moves
     return _GRID * moves + 2, _GRID * MOVES * moves + 2, _GRID * MOVES * moves + 2
+
+
+def _law(concentrated: bool, most: int, amount: Fraction) -> Law:
+    """Noise for a number that moves by so many steps, for a part of the budget."""
+    if concentrated:
+        return DiscreteGaussian.at_least(Fraction(most**2) / (2 * amount))
+    return DiscreteLaplace.at_least(most / amount)
+
+
+def _cost(law: Law, most: int) -> Pure | Zcdp:
+    """Cost of a number that moves by so many steps, with noise of this law."""
+    if isinstance(law, DiscreteGaussian):
+        return Zcdp(rho=most**2 / (2 * law.sigma2))
+    assert isinstance(law, DiscreteLaplace)
+    return Pure(epsilon=most / law.scale)
 
 
 def _float_at_most(value: Fraction) -> float:
