@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from tacita.domain import Boolean, Domain
+from tacita.domain import Boolean, Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
@@ -34,7 +34,8 @@ def test_a_budget_that_is_too_small_falls_back_to_single_attributes_and_says_so(
 
 
 def test_with_a_pure_epsilon_the_method_is_chosen_privately_unless_it_is_clear(domain):
-    chosen = planned(domain, Budget.pure(0.03), people=30_000)
+    more = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(12)])
+    chosen = planned(more, Budget.pure(0.3), people=20_000)
     assert isinstance(chosen, MethodChoicePlan)
     assert "private" in chosen.reason
     typical = planned(domain, Budget.pure(0.1), people=1000)

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from tacita.domain import Categorical, Domain
+from tacita.models.mixture_fit import STEPS
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Adaptive, Pairs, PateGan
@@ -36,7 +37,7 @@ def test_rounds_and_steps_are_fixed_by_the_plan():
     few, many = planned(Adaptive(seconds=0.05)), planned(Adaptive())
     assert 1 <= few.rounds < many.rounds == 12
     assert few.pairs.std < many.pairs.std  # the budget of rounds that are not planned goes to those that are
-    assert planned(Pairs(seconds=0.05)).recipe.steps < 400 == planned(Pairs()).recipe.steps
+    assert planned(Pairs(seconds=0.05)).recipe.steps < STEPS == planned(Pairs()).recipe.steps
 
 
 def test_fewer_rounds_of_votes_are_paid_for():

@@ -88,7 +88,8 @@ class Pairs:
         """Fix the noise so that all pairs together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
         check_width(domain.project(names))
-        whole = self.fits * self.steps * mixture_step(self.components, sum(domain.project(names).shape))
+        # beside the fits that are averaged there are trials, and a fit for the share of a tree
+        whole = (self.fits + 2) * self.steps * mixture_step(self.components, sum(domain.project(names).shape))
         within = replace(self, steps=scaled(self.steps, self.seconds, whole))
         return _planned(within, pair_workload(names), domain, budget, unit, neighbours, names, reason)
 
