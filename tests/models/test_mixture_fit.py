@@ -42,14 +42,10 @@ def measure(keys, noise, truth=TWO, seed=0):
 
 
 def unequal(seed=0):
-    """Singles, pairs with gaps, a pair the other way round, one pair twice, larger tables in any order of attributes.
-
-    Every cell has its own variance.
-    """
+    """Singles, pairs with gaps, a pair the other way round, one pair twice; every cell with its own variance."""
     rng = np.random.default_rng(seed)
     found = []
-    pairs = [("a", "b"), ("a", "d"), ("d", "c"), ("c", "d")]
-    for key in [("b",), *pairs, ("b",), ("a", "b", "c"), ("d", "a", "b"), ("b", "d", "c"), ("c", "b", "d", "a")]:
+    for key in [("b",), ("a", "b"), ("a", "d"), ("d", "c"), ("c", "d"), ("b",)]:
         table = TWO.project(key).values
         variance = rng.uniform(0.01, 0.1, table.shape)
         found.append(

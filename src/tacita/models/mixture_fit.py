@@ -26,9 +26,9 @@ in the domain are one product of matrices.   Measured by `bench/mixture.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def fit_mixture(
 
     Args:
         domain: The attributes.
-        measurements: Tables over one or more attributes.
+        measurements: Tables over one or two attributes.
         rng: For the starts; they need no secrecy.
         components: Most of a fit.
         fits: Number of fits to average if so many components are needed, which evens out what one invented by chance.
@@ -143,7 +143,7 @@ def fit_latent_classes(
 
     Args:
         domain: The attributes; those that no measurement holds are left out of the model.
-        measurements: Tables over one or more attributes.
+        measurements: Tables over one or two attributes.
         classes: Number of components.
         seed: Of the starts: the same measurements give the same model.
         starts: How often to begin anew.
@@ -167,7 +167,7 @@ def fit_near(near: Mixture, measurements: Sequence[Measurement], *, steps: int =
 
     Args:
         near: A model of similar data; descent begins there.
-        measurements: Tables over one or more attributes of the model.
+        measurements: Tables over one or two attributes of the model.
         steps: Most steps of descent.
     """
     objective = _Objective(near.domain, measurements)
@@ -229,15 +229,9 @@ def _logarithm(shares: NDArray[np.float64]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Strip:
-    """Measured tables of some attributes with others that are neighbours in the domain, side by side.
+    """Measured tables of one attribute with others that are neighbours in the domain, side by side."""
 
-    Attributes:
-        rows: Levels of each of the attributes that all tables share.
-        columns: Levels of the others.
-        values, weights: A row for each cell of the shared attributes, a column for each level of the others.
-    """
-
-    rows: tuple[slice, ...]
+    rows: slice
     columns: slice
     values: Array
     weights: Array
@@ -264,9 +258,9 @@ class _Objective:
 
     def __init__(self, domain: Domain, measurements: Sequence[Measurement]) -> None:
         self.domain = domain
-        ends = np.cumsum(domain.shape)
+        count, ends = len(domain.shape), np.cumsum(domain.shape)
         self.blocks = [slice(int(end) - size, int(end)) for end, size in zip(ends, domain.shape, strict=True)]
-        self._owner = np.repeat(np.arange(len(domain.shape)), domain.shape)
+        self._owner = np.repeat(np.arange(count), domain.shape)
         self._starts = np.array([block.start for block in self.blocks])
         self.cells = sum(each.values.size for each in measurements)
         self._unit = min(float(np.min(each.variance)) for each in measurements)
@@ -275,13 +269,12 @@ class _Objective:
         for key, (values, weights) in merged.items():
             if len(key) == 1:
                 self._ones[self.blocks[key[0]]], self._one_weights[self.blocks[key[0]]] = values, weights
-        self._strips = [self._strip(merged, run) for run in _runs(merged)]
+        self._strips = [self._strip(merged, run) for run in _runs(count, merged)]
 
     def _strip(self, merged: _Merged, run: Sequence[Key]) -> _Strip:
-        flat = [[part.reshape(-1, part.shape[-1]) for part in merged[key]] for key in run]
-        values, weights = (np.hstack(parts).astype(np.float32) for parts in zip(*flat, strict=True))
-        columns = slice(self.blocks[run[0][-1]].start, self.blocks[run[-1][-1]].stop)
-        return _Strip(tuple(self.blocks[place] for place in run[0][:-1]), columns, values, weights)
+        values, weights = (np.hstack([merged[key][part] for key in run]).astype(np.float32) for part in (0, 1))
+        columns = slice(self.blocks[run[0][1]].start, self.blocks[run[-1][1]].stop)
+        return _Strip(self.blocks[run[0][0]], columns, values, weights)
 
     def normalize(self, point: _Point) -> tuple[Array, Array]:
         """The weights and tables of a point, whose logarithms are shifted so that they stay within range."""
@@ -307,16 +300,14 @@ class _Objective:
         by_weight = slope @ tables
         pull = np.repeat(slope[:, None], len(weights), axis=1)
         for strip in self._strips:
-            factors, columns = [tables[block] for block in strip.rows], tables[strip.columns]
-            rows = _products(factors)
-            off = (weights * rows) @ columns.T
+            rows, columns = tables[strip.rows], tables[strip.columns]
+            off = weighted[strip.rows] @ columns.T
             off -= strip.values
             slope = off * strip.weights
             total += float(np.vdot(slope, off))
             across = slope @ columns
             by_weight += np.einsum("sk,sk->k", across, rows)
-            for at, block in enumerate(strip.rows):
-                pull[block] += _pull(across, factors, at)
+            pull[strip.rows] += across
             pull[strip.columns] += slope.T @ rows
         by_weight *= weights
         pull *= weighted
@@ -356,24 +347,6 @@ class _Objective:
         )
 
 
-def _products(factors: Sequence[Array]) -> Array:
-    """Probability of each cell of some attributes within each component."""
-    found = factors[0]
-    for factor in factors[1:]:
-        found = (found[:, None] * factor).reshape(-1, factor.shape[1])
-    return found
-
-
-def _pull(across: Array, factors: Sequence[Array], at: int) -> Array:
-    """Slopes by the table of one attribute, from those by the cells of all."""
-    count = across.shape[1]
-    for factor in reversed(factors[at + 1 :]):
-        across = np.einsum("csk,sk->ck", across.reshape(-1, len(factor), count), factor)
-    for factor in factors[:at]:
-        across = np.einsum("sck,sk->ck", across.reshape(len(factor), -1, count), factor)
-    return across
-
-
 def _merge(domain: Domain, measurements: Sequence[Measurement], unit: float) -> tuple[_Merged, float]:
     """One table and its weights for each set of attributes, in the order of the domain; and a constant of the loss.
 
@@ -384,10 +357,12 @@ def _merge(domain: Domain, measurements: Sequence[Measurement], unit: float) -> 
     merged: _Merged = {}
     apart = 0.0
     for each in measurements:
-        order = sorted(range(len(each.attributes)), key=lambda at: places[each.attributes[at]])
-        key = tuple(places[each.attributes[at]] for at in order)
-        weights = (unit / np.broadcast_to(each.variance, each.values.shape)).transpose(order)
-        values = each.values.transpose(order)
+        if not 1 <= len(each.attributes) <= 2:
+            raise InvalidInput("must be over one or two attributes", field="measurements", value=each.attributes)
+        key = tuple(places[name] for name in each.attributes)
+        values, weights = each.values, unit / np.broadcast_to(each.variance, each.values.shape)
+        if key[0] > key[-1]:
+            key, values, weights = key[::-1], values.T, weights.T
         if key in merged:
             other, others = merged[key]
             both = weights + others
@@ -397,12 +372,11 @@ def _merge(domain: Domain, measurements: Sequence[Measurement], unit: float) -> 
     return merged, apart
 
 
-def _runs(keys: Iterable[Key]) -> list[list[Key]]:
-    """Tables of two and more attributes that differ in the last one only, where these are neighbours."""
+def _runs(count: int, keys: Container[Key]) -> list[list[Key]]:
+    """Pairs with one first attribute whose second ones are neighbours."""
     runs: list[list[Key]] = []
-    for key in sorted(key for key in keys if len(key) > 1):
-        if runs and runs[-1][-1][:-1] == key[:-1] and runs[-1][-1][-1] + 1 == key[-1]:
-            runs[-1].append(key)
-        else:
-            runs.append([key])
+    for row in range(count):
+        for held, group in groupby(((row, other) for other in range(row + 1, count)), key=lambda pair: pair in keys):
+            if held:
+                runs.append(list(group))
     return runs
