@@ -1,34 +1,32 @@
 """Choose between single attributes, a tree of pairs, and all pairs by expected error.
 
-Which method is best depends on the data. What decides is how dependent a pair is, in rows:
+Which method is best depends on the data. What decides is how dependent a pair is, in rows (`models.pairs.dependence`):
 
-    D = 1/2 sum over cells |n_uv - n_u n_v / n|         F: its mean over all pairs
-                                                        T: its mean over the spanning tree with the largest sum
+    F: mean over all pairs of D, what independence misses      H: the mean of E over all pairs, taken as 0 for a tree
 
-    expected error, in rows                  of           noise, in rows
-    |F, 0.53 A|                              independent  A: two singles
-    |max(1.16 F - 0.21 T, 0.28 F), 0.42 B|   mst          B: two of its singles
-    0.54 c^-0.2 C                            pairs        C: a pair of c cells
+    expected error, in rows                         of           noise, in rows
+    |F, 0.53 A|                                     independent  A: two singles
+    |1.1 F^0.17 H^0.83, 0.4 (1 + 4 F / n) B|        mst          B: two of its singles
+    1.15 c^-0.12 d^-0.34 C^0.8 F^0.2                pairs        C: a pair of c cells, among d columns
+      but at least c^-0.25 (d - 1)^-0.5 C                        noise of singles that are summed from pairs
 
-|x, y| is (x^1.2 + y^1.2)^(1/1.2), and a cell's noise counts with its mean absolute value. The factors are those with
-which the chosen method is nearest to the best one on generated tables (`bench/generated.py`), at pure budgets and at
-a delta together; that of A was fitted to the errors themselves. The number of rows, F and T are measured with noise,
-then shrunk towards typical values of so many columns and levels, the more the larger the noise. The least expected
-error decides.
+|x, y| is (x^1.2 + y^1.2)^(1/1.2), a cell's noise counts with its mean absolute value, and n is the number of rows. The
+factors were fitted to errors on generated tables (`bench/generated.py`), whose logarithms deviate from the formulas by
+0.07, 0.25 and 0.27. The number of rows, F and H are measured with noise, then shrunk towards typical values of so many
+columns and levels, the more the larger the noise. The least expected error decides.
 
-Privacy:  one more or one fewer row moves D by at most 2: n_uv by 1, and n_u n_v / n by 3 in all, halved. So do F and T.
-          The three numbers are rounded to a grid, and Laplace noise, or Gaussian noise for rho, covers a step more for
-          rounding and one for floating point. Measurement and method add up; every method costs at most what is left.
+Privacy:  one more or one fewer row moves D and E by at most 2, so F and H too. The three numbers are rounded to a grid,
+          and Laplace noise, or Gaussian noise for rho, covers a step more for rounding and one for floating point.
+          Measurement and method add up; every method costs at most what is left.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  the measurement takes a twenty-fifth of the budget or less. F and T say little about what a tree misses, which
-          is what makes the choice wrong at times: figures in docs/choosing.md.
+Utility:  the measurement takes a twenty-fifth of the budget or less. Figures: docs/choosing.md.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,7 +37,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
-from tacita.models.chow_liu import chow_liu
+from tacita.models.pairs.dependence import MOVES, dependence, mean_of_rest, unexplained
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget, exact
@@ -52,57 +50,26 @@ from tacita.synthesize.select import ChosenPlan, SpanningTree
 from tacita.tables.consistency import weighted_mean
 from tacita.tables.workload import Workload
 
-__all__ = [
-    "MOVES",
-    "TYPICAL_ROWS",
-    "WORDS",
-    "Candidates",
-    "MethodChoicePlan",
-    "dependence",
-    "mean_of_tree",
-    "plan_choice",
-]
-
-MOVES = 2
-"""Most that one row moves the dependence of a pair."""
+__all__ = ["TYPICAL_ROWS", "WORDS", "Candidates", "MethodChoicePlan", "measure_dependence", "plan_choice"]
 
 _MOST_SHARE, _LEAST_SHARE = Fraction(1, 25), Fraction(1, 1000)  # of the budget, for the measurement
-_ERROR = Fraction(1, 200)  # of F and T, as a share of the rows: no more precision is bought
+_ERROR = Fraction(1, 1000)  # of F and H, as a share of the rows: no more precision is bought
 TYPICAL_ROWS = 10_000
 """Where their number is not public, nor at least so many standard errors:"""
 _SEEN = 6
-_LIKELY = (0.01, 0.3)  # F as a share of rows: where one method is best for all, nothing is measured
+_LIKELY = (0.01, 0.3)  # F as a share of rows, and H as one of F: where one method is best for all,
+_LIKELY_LEFT = (0.03, 0.5)  # nothing is measured
 WORDS = ("single attributes, taken as independent", "a tree of pairs", "all pairs")
 _GRID = 16  # steps of a row
-_PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the measurement: rows, F, T
+_PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the measurement: rows, F, H
 _CLOSE = 3.0  # times typical F: where it is measured with a larger error, typical data decide
-_MEAN_STD, _TREE_STD = 1.0, 0.4  # relative spreads of typical F and T
+_LEFT = 0.18  # H of typical data, as a share of F
+_MEAN_STD, _LEFT_STD = 1.0, 1.0  # relative spreads of typical F and H
 
 
-def dependence(table: NDArray[Any]) -> float:
-    """Rows of a table of counts that independence of its attributes does not explain."""
-    total = float(table.sum())
-    if total <= 0:
-        return 0.0
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
-    return float(np.abs(table - expected).sum()) / 2
-
-
-def mean_of_tree(names: Sequence[str], each: Mapping[tuple[str, str], float]) -> float:
-    """Mean weight of the edges of the spanning tree with the largest sum.
-
-    Args:
-        names: At least two attributes.
-        each: Weight of each pair.
-    """
-    parents = chow_liu(names, lambda one, other: each[one, other], least=-math.inf)
-    edges = [(name, above[0]) for name, above in parents.items() if above]
-    return sum(each[edge] if edge in each else each[edge[::-1]] for edge in edges) / len(edges)
-
-
-def _missed(mean: float, strongest: float) -> float:
+def _missed(mean: float, left: float) -> float:
     """Rows of a pair that a tree does not explain."""
-    return max(1.16 * mean - 0.21 * strongest, 0.28 * mean)
+    return 1.1 * float(mean**0.17 * left**0.83)
 
 
 def _both(missed: float, noise: float) -> float:
@@ -110,9 +77,9 @@ def _both(missed: float, noise: float) -> float:
     return float((missed**1.2 + noise**1.2) ** (1 / 1.2))
 
 
-def _typical(columns: int, cells: float) -> tuple[float, float]:
-    """F as a share of rows, and F / T, of typical data: so many columns, and cells of a pair."""
-    return 0.08 * cells**0.3 * columns**-0.55, min(0.6, 2 * columns**-0.7)
+def _typical(columns: int, cells: float) -> float:
+    """F as a share of rows, of typical data: so many columns, and cells of a pair."""
+    return float(0.08 * cells**0.3 * columns**-0.55)
 
 
 def _noise(laws: Iterable[tuple[Law, int]]) -> float:
@@ -154,33 +121,42 @@ class Candidates:
         )
 
     @property
-    def typical(self) -> tuple[float, float]:
+    def typical(self) -> float:
         """See `_typical`."""
         return _typical(len(self.pairs.names), self.noise[-1])
 
-    def expected(self, mean: float, strongest: float) -> tuple[float, float, float]:
+    def expected(self, people: float, mean: float, left: float) -> tuple[float, float, float]:
         """Expected errors of the methods, in rows.
 
         Args:
+            people: Number of rows.
             mean: F above.
-            strongest: T above.
+            left: H above.
         """
         singles, of_tree, of_pairs, cells = self.noise
-        missed = _missed(mean, strongest)
-        return _both(mean, 0.53 * singles), _both(missed, 0.42 * of_tree), 0.54 * cells**-0.2 * of_pairs
+        path = 1 + 4 * mean / people  # the noise of edges adds up along a path of dependent ones
+        columns = len(self.pairs.names)
+        return (
+            _both(mean, 0.53 * singles),
+            _both(_missed(mean, left), 0.4 * path * of_tree),
+            max(
+                1.15 * cells**-0.12 * columns**-0.34 * of_pairs**0.8 * mean**0.2,
+                cells**-0.25 * (columns - 1) ** -0.5 * of_pairs,
+            ),
+        )
 
-    def best(self, mean: float, strongest: float) -> int:
+    def best(self, people: float, mean: float, left: float) -> int:
         """Place of the method with the least expected error."""
-        return int(np.argmin(self.expected(mean, strongest)))
+        return int(np.argmin(self.expected(people, mean, left)))
 
     def best_typical(self, people: int) -> int:
         """The same for typical data of so many rows."""
-        mean, share = self.typical
-        return self.best(mean * people, mean * people / share)
+        return self.best(people, self.typical * people, _LEFT * self.typical * people)
 
     def always_best(self, people: int) -> int | None:
         """Place of the method that is best for all likely dependence of so many rows, if one is."""
-        found = {self.best(mean * people, mean * people / self.typical[1]) for mean in _LIKELY}
+        likely = itertools.product(_LIKELY, _LIKELY_LEFT)
+        found = {self.best(people, mean * people, left * mean * people) for mean, left in likely}
         return found.pop() if len(found) == 1 else None
 
     def __getitem__(self, at: int) -> SynthesisPlan:
@@ -192,7 +168,7 @@ class MethodChoicePlan(SynthesisPlan):
     """Methods with their noise fixed, and the measurement of dependence that decides between them.
 
     Attributes:
-        laws: Noise of the number of rows, of F and of T, in steps of the grid.
+        laws: Noise of the number of rows, of F and of H, in steps of the grid.
         rest: Epsilon or rho of each method.
         methods: Of which one runs.
     """
@@ -217,7 +193,7 @@ class MethodChoicePlan(SynthesisPlan):
     def informative(self) -> bool:
         """Whether F is measured closely enough, beside what typical data of the stated number of rows have."""
         people = self.recipe.people
-        return people is None or self.laws[1].std / _GRID < _CLOSE * self.methods.typical[0] * people
+        return people is None or self.laws[1].std / _GRID < _CLOSE * self.methods.typical * people
 
     @property
     def _pure(self) -> bool:
@@ -227,9 +203,8 @@ class MethodChoicePlan(SynthesisPlan):
         """Measure, choose, run."""
         keys = list(itertools.combinations(self.names, 2))
         exact_tables = engine.tables(Workload.of(*keys), self.unit)
-        each = {key: dependence(exact_tables[key].project(key).values) for key in keys}
-        rows = max(float(exact_tables[key].values.sum()) for key in keys)
-        seen = self._noisy((rows, sum(each.values()) / len(each), mean_of_tree(self.names, each)), source)
+        counts = {key: exact_tables[key].project(key).values for key in keys}
+        seen = self._noisy(measure_dependence(self.names, counts), source)
         at = self.methods.best(*self._shrunk(*seen))
         model, people, error, notes = self.methods[at].model(engine, source)
         return model, people, error, (f"Chosen after a private measurement of dependence: {WORDS[at]}.", *notes)
@@ -245,16 +220,27 @@ class MethodChoicePlan(SynthesisPlan):
         pairs = zip(numbers, self.laws, strict=True)
         return [(round(number * _GRID) + int(law.draw(1, source)[0])) / _GRID for number, law in pairs]
 
-    def _shrunk(self, rows: float, mean: float, strongest: float) -> tuple[float, float]:
-        """F and T, shrunk towards typical values of so many rows."""
+    def _shrunk(self, rows: float, mean: float, left: float) -> tuple[float, float, float]:
+        """The number of rows, F and H, shrunk towards typical values of so many rows."""
         errors = [law.std / _GRID for law in self.laws]
         people = self.recipe.people or (rows if rows > _SEEN * errors[0] else TYPICAL_ROWS)
-        typical, share = self.methods.typical
-        both = [typical * people, mean], [(_MEAN_STD * typical * people) ** 2, errors[1] ** 2]
-        found = max(float(weighted_mean(*both)[0]), 0.0)
-        tree = found / share
-        both = [tree, strongest], [(_TREE_STD * max(tree, 1.0)) ** 2, errors[2] ** 2]
-        return found, max(float(weighted_mean(*both)[0]), found)
+        typical = self.methods.typical * people
+        found = _towards(typical, _MEAN_STD * typical, mean, errors[1])
+        usual = _LEFT * found
+        return people, found, _towards(usual, _LEFT_STD * max(usual, 1.0), left, errors[2])
+
+
+def measure_dependence(names: Key, counts: Mapping[tuple[str, str], NDArray[Any]]) -> tuple[float, float, float]:
+    """The number of rows, F and H of exact counts of all pairs: not to be released without noise."""
+    rows = max(float(table.sum()) for table in counts.values())
+    mean = sum(dependence(table) for table in counts.values()) / len(counts)
+    return rows, mean, mean_of_rest(names, unexplained(names, counts))
+
+
+def _towards(usual: float, spread: float, measured: float, error: float) -> float:
+    """A measured number, shrunk towards the usual one; at least 0."""
+    mean, _ = weighted_mean([usual, measured], [spread**2, error**2])
+    return max(float(mean), 0.0)
 
 
 def plan_choice(
@@ -282,7 +268,7 @@ def plan_choice(
     """
     split = BudgetSplit.of(budget, unit, neighbours)
     steps = _steps(budget, unit, neighbours)
-    wanted = _GRID * _ERROR * (people or TYPICAL_ROWS)  # standard deviation of F and T
+    wanted = _GRID * _ERROR * (people or TYPICAL_ROWS)  # standard deviation of F and H
     enough = steps[1] ** 2 / (2 * wanted**2) if split.concentrated else 3 * steps[1] / (2 * wanted)
     measuring = min(_MOST_SHARE * split.amount, max(enough / _PARTS[1], _LEAST_SHARE * split.amount))
     laws = tuple(_law(split.concentrated, most, part * measuring) for most, part in zip(steps, _PARTS, strict=True))
@@ -303,7 +289,7 @@ def plan_choice(
 
 
 def _steps(budget: Budget, unit: Unit, neighbours: Neighbours) -> tuple[int, int, int]:
-    """Steps of the grid by which rows, F and T move at most, with one for rounding and one for floating point."""
+    """Steps of the grid by which rows, F and H move at most, with one for rounding and one for floating point."""
     moves = BudgetSplit.of(budget, unit, neighbours).moves
     return _GRID * moves + 2, _GRID * MOVES * moves + 2, _GRID * MOVES * moves + 2
 
