@@ -38,10 +38,10 @@ def test_with_a_pure_epsilon_the_method_is_chosen_privately_unless_it_is_clear(d
     chosen = planned(more, Budget.pure(0.3), people=20_000)
     assert isinstance(chosen, MethodChoicePlan)
     assert "private" in chosen.reason
-    typical = planned(domain, Budget.pure(0.1), people=1000)
-    assert "typical data" in typical.reason, "so few rows cannot be measured well enough"
-    assert not isinstance(typical, MethodChoicePlan)
-    assert isinstance(planned(domain, Budget.pure(1.0)), MethodChoicePlan), "the number of rows is not known"
+    unmeasured = planned(more, Budget.pure(0.1), people=1000)
+    assert "least expected error" in unmeasured.reason, "so few rows cannot be measured well enough"
+    assert not isinstance(unmeasured, MethodChoicePlan)
+    assert isinstance(planned(more, Budget.pure(1.0)), MethodChoicePlan), "the number of rows is not known"
     assert isinstance(planned(domain, Budget.pure(40.0), people=1000).recipe, Pairs)
 
 

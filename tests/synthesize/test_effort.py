@@ -33,10 +33,9 @@ def test_larger_work_takes_longer():
     assert network_step(1000, 64, 256, 100) > network_step(1000, 64, 100) > network_step(10, 64, 100)
 
 
-def test_rounds_and_steps_are_fixed_by_the_plan():
-    few, many = planned(Adaptive(seconds=0.05)), planned(Adaptive())
-    assert 1 <= few.rounds < many.rounds == 12
-    assert few.pairs.std < many.pairs.std  # the budget of rounds that are not planned goes to those that are
+def test_fits_and_steps_are_fixed_by_the_plan():
+    assert 1 <= Adaptive(seconds=0.05).fits(6, 12, 40) < Adaptive().fits(6, 12, 40) == 6
+    assert planned(Adaptive(seconds=0.05)).event == planned(Adaptive()).event
     assert planned(Pairs(seconds=0.05)).recipe.steps < STEPS == planned(Pairs()).recipe.steps
 
 

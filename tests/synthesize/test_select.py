@@ -7,7 +7,7 @@ from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Repeated
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize import Independent, SpanningTree
+from tacita.synthesize import Adaptive, Independent, SpanningTree
 from tacita.tables.workload import Workload
 from tacita.testing.mechanism import FixedEngine
 
@@ -93,3 +93,46 @@ def test_strong_pairs_are_chosen_and_weak_ones_only_where_noise_is_short(domain,
     found = [chosen_in(planned(domain, Budget.pure(0.3)).run(engine, SeededSource(seed))) for seed in range(8)]
     assert all({("a", "b"), ("b", "c")} <= set(chosen) for chosen in found)
     assert any(len(chosen) == 2 for chosen in found)
+
+
+def test_the_pairs_that_are_chosen_adaptively_follow_the_budget_and_the_rows():
+    def borne(epsilon, people, stated=None):
+        plan = planned(WIDE, Budget.pure(epsilon), recipe=Adaptive(people=stated))
+        return plan.recipe.borne(WIDE.shape, plan.split, people)
+
+    found = [borne(epsilon, 10_000) for epsilon in (0.001, 0.1, 0.2, 100.0)]
+    assert found[0] == 5, "a tree at least"
+    assert found[0] < found[1] < found[2] < found[3] == 15, "all pairs at most"
+    assert borne(0.01, 1_000_000) == borne(0.01, 10, stated=1_000_000) == 15
+    alone = Domain(attributes=[Categorical(name="a", levels=("0", "1"))])
+    assert planned(alone, Budget.pure(1.0), recipe=Adaptive()).rounds == 0
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_however_many_pairs_are_chosen_adaptively_they_cost_their_shares(budget, neighbours):
+    plan = planned(WIDE, budget, neighbours, Adaptive())
+    currency = Budget.pure(1.0) if budget.currency == "pure" else Budget.zcdp(1.0)
+    shares = [float(cost([(plan.split.event(share), 1)], currency, neighbours)) for share in (plan.choices, plan.rest)]
+    for people in (10, 3_000, 10**7):
+        some = plan._for(people)
+        events = some.choice.event, some.split.table_event(some.pairs)
+        for event, share in zip(events, shares, strict=True):
+            spent = float(cost([(Repeated(event=event, count=some.rounds), 1)], currency, neighbours))
+            assert 0.95 * share < spent <= share
+    assert plan._for(10**7).rounds == 15
+
+
+def test_rows_that_noise_hides_do_not_decide_how_many_pairs_are_chosen():
+    rows = np.random.default_rng(0).integers(0, 3, (30, 6))
+    plan = planned(WIDE, Budget.pure(0.05), recipe=Adaptive())
+    chosen = chosen_in(plan.run(FixedEngine(WIDE, rows), SeededSource(1)))
+    assert len(chosen) == plan.recipe.borne(WIDE.shape, plan.split, 10_000)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 60.0])
+def test_every_planned_pair_is_measured_once_however_often_the_model_is_fitted(seconds):
+    rows = np.random.default_rng(0).integers(0, 3, (300, 6))
+    plan = planned(WIDE, Budget.pure(20.0), recipe=Adaptive(rounds=11, seconds=seconds))
+    chosen = chosen_in(plan.run(FixedEngine(WIDE, rows), SeededSource(1)))
+    assert len(chosen) == len(set(chosen)) == 11

@@ -24,11 +24,12 @@ from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.mixture_fit import FITS
+from tacita.models.pairs.dependence import TYPICAL_ROWS
 from tacita.noise import DiscreteLaplace
 from tacita.plans.split import BudgetSplit
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choice import TYPICAL_ROWS, WORDS, Candidates, plan_choice
+from tacita.synthesize.choice import WORDS, Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs
@@ -117,18 +118,14 @@ class Synthesize:
             reason = f"At {budget} only single attributes are measured: the budget is too small to split."
             return Independent(attributes=names).calibrate(domain, budget, reason=reason, **given)
         methods = Candidates.of(domain, budget, unit, neighbours, names, pairs)
-        rows = f"At {budget} and about {self.people or TYPICAL_ROWS} rows"
-        at = methods.always_best(self.people) if self.people is not None else None
-        if at is not None:
-            return replace(methods[at], reason=f"{rows}, {WORDS[at]}: the best choice however dependent pairs are.")
-        choice = plan_choice(self, domain, budget, names=names, people=self.people, all_pairs=pairs, **given)
         # at a delta, few tables have Laplace noise, which is narrower than any that rho pays for
         few = budget.currency == "approx" and isinstance(methods.pairs.tables.laws[0], DiscreteLaplace)
-        if choice.informative and not few:
+        choice = None if few else plan_choice(self, methods, pairs)
+        if choice is not None:
             return choice
-        at = methods.best_typical(self.people or TYPICAL_ROWS)
-        rows = rows if self.people else f"{rows} (assumed: none are stated)"
-        return replace(methods[at], reason=f"{rows}, {WORDS[at]}: the least expected error of typical data.")
+        rows = f"about {self.people} rows" if self.people else f"{TYPICAL_ROWS} rows (assumed: none are stated)"
+        at = methods.best(self.people or TYPICAL_ROWS)
+        return replace(methods[at], reason=f"At {budget} and {rows}, {WORDS[at]}: the least expected error.")
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

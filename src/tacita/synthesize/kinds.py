@@ -66,7 +66,7 @@ METHODS: dict[str, SynthesisMethod] = {
     ),
     "mst": SynthesisMethod(home="select.SpanningTree", title="tree of pairs (MST)"),
     "aim": SynthesisMethod(
-        home="select.Adaptive", title="selected tables (AIM)", options=("rounds",), shared=("seconds",)
+        home="select.Adaptive", title="selected tables (AIM)", options=("rounds",), shared=("people", "seconds")
     ),
     "pairs": SynthesisMethod(home="marginals.Pairs", title="all pairs", options=("family",), shared=("seconds",)),
     "independent": SynthesisMethod(home="marginals.Independent", title="single attributes", options=("family",)),

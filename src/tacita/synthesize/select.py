@@ -2,11 +2,14 @@
 
     SpanningTree   the pairs that single attributes explain worst, as a tree    [McKenna, Miklau, Sheldon 2021: MST],
                    or as a forest: no pair is added once all are explained up to noise
-    Adaptive       round by round the pair that the model so far explains worst [McKenna et al. 2022: AIM, pairs only]
+    Adaptive       round by round the pairs that the model so far explains worst [McKenna et al. 2022: AIM, pairs only]
 
 A pair of a tree is worth its noise if its distance from the product exceeds what noise would put there: a score has
 this subtracted, and to add no pair is a candidate with a score of 0. Attributes in no pair are then measured again, by
 themselves. So with much noise the tree becomes the product of single attributes.
+
+`Adaptive` measures as many pairs as the budget bears: the noise of so many tables may be as large as the dependence of
+a typical pair. The model is fitted at most as often as there are attributes: of more pairs, several are chosen at once.
 
 Privacy:  a pair's score is the L1 distance of its counts from what was released before, so it moves by at most what
           the counts do: m rows, twice that for replace-one, in either direction. Choices and noise add up.
@@ -19,8 +22,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -35,6 +42,7 @@ from tacita.errors import InvalidInput
 from tacita.models.chow_liu import chow_liu
 from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
+from tacita.models.pairs.dependence import TYPICAL_ROWS, typical_dependence
 from tacita.noise import Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget
@@ -56,6 +64,8 @@ __all__ = ["Adaptive", "ChosenPlan", "SpanningTree", "distance"]
 
 _BETWEEN = {"components": 100, "fits": 1, "steps": 80}
 """The small fit between two rounds."""
+
+_SEEN = 6  # standard errors of the number of rows, below which it is not taken
 
 _ONES, _CHOICES = Fraction(1, 5), Fraction(1, 5)
 _TREE_ONES, _TREE_CHOICES = Fraction(3, 10), Fraction(1, 10)
@@ -103,20 +113,23 @@ class SpanningTree:
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive:
-    """Measure single attributes, then the worst pair of each round.
+    """Measure single attributes, then the worst pairs of each round.
 
     Args:
         attributes: Attributes to synthesise; all that can be counted if None.
-        rounds: Number of pairs; twice as many as attributes if None.
-        seconds: About how long it may take: fewer rounds are planned for, see `effort`.
+        rounds: Number of pairs; as many as the budget bears if None.
+        people: Approximate number of rows, where that is public. It decides how many pairs the budget bears.
+        seconds: About how long it may take: the model is fitted less often, see `effort`.
     """
 
     attributes: Key | None = None
     rounds: int | None = None
+    people: int | None = None
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
         check.whole(self.rounds, "rounds", least=1, optional=True)
+        check.whole(self.people, "people", least=2, optional=True)
         check_seconds(self.seconds)
 
     def calibrate(
@@ -125,10 +138,35 @@ class Adaptive:
         """Fix noise and choices so that all rounds together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
         check_width(domain.project(names))
-        rounds = min(self.rounds or 2 * len(names), len(names) * (len(names) - 1) // 2)
-        each = _BETWEEN["steps"] * mixture_step(_BETWEEN["components"], sum(domain.project(names).shape))
-        rounds = scaled(rounds, self.seconds, rounds * each) if rounds else 0
-        return _planned(self, rounds, names, domain, budget, unit, neighbours, reason)
+        most = len(names) * (len(names) - 1) // 2
+        return _planned(self, min(self.rounds or most, most), names, domain, budget, unit, neighbours, reason)
+
+    def fits(self, attributes: int, pairs: int, levels: int) -> int:
+        """Count the fits of the model.
+
+        Args:
+            attributes: Their number.
+            pairs: Number of pairs that are measured.
+            levels: Of all attributes together.
+        """
+        count = min(pairs, attributes)
+        each = _BETWEEN["steps"] * mixture_step(_BETWEEN["components"], levels)
+        return scaled(count, self.seconds, count * each)
+
+    def borne(self, shape: Sequence[int], split: BudgetSplit, people: float) -> int:
+        """Number of pairs whose noise is as large as typical dependence: a tree of them at least, all at most.
+
+        Args:
+            shape: Levels of each attribute; two at least.
+            split: Budget that is split.
+            people: Number of rows, where it was not stated as public: one with noise.
+        """
+        cells = [one * other for one, other in itertools.combinations(shape, 2)]
+        size, rest = geometric_mean(cells), 1 - _ONES - _CHOICES
+        bearable = typical_dependence(len(shape), size) * (self.people or people)
+        counts = range(len(shape) - 1, len(cells) + 1)
+        borne = bisect_right(counts, bearable, key=lambda count: _NOISE / 2 * split.law(rest, count).std * size)
+        return counts[max(borne - 1, 0)]
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
@@ -159,9 +197,8 @@ def _planned(
         reason=reason,
         split=split,
         ones=split.law(shares[0] if rounds else Fraction(1), len(names)),
-        pairs=split.law(rest, rounds) if rounds else None,
-        choice=split.choice(shares[1], rounds) if rounds else None,
         rounds=rounds,
+        choices=shares[1],
         rest=rest,
     )
 
@@ -173,29 +210,32 @@ class ChosenPlan(SynthesisPlan):
     Attributes:
         split: Budget that is split.
         ones: Noise of single attributes.
-        pairs: Noise of a pair, if all rounds take one; less where fewer are measured.
-        choice: Of each round.
         rounds: Most pairs that are measured.
-        rest: Share of the budget for the pairs.
+        choices, rest: Shares of the budget for choices and for pairs.
     """
 
     split: BudgetSplit
     ones: Law
-    pairs: Law | None
-    choice: ExponentialMechanism | None
     rounds: int
+    choices: Fraction
     rest: Fraction
+
+    @cached_property
+    def pairs(self) -> Law:
+        """Noise of a pair, if all rounds take one; less where fewer are measured."""
+        return self.split.law(self.rest, self.rounds)
+
+    @cached_property
+    def choice(self) -> ExponentialMechanism:
+        """Choice of one round."""
+        return self.split.choice(self.choices, self.rounds)
 
     @property
     def event(self) -> Event:
-        """Singles, then a choice and a table in each round; of a tree the share for all tables, however many."""
+        """Singles, then the share for all choices and the one for all tables after them, however many they are."""
         events: list[Event] = [Repeated(event=self.split.table_event(self.ones), count=len(self.names))]
-        if self.pairs is not None and self.choice is not None:
-            events.append(Repeated(event=self.choice.event, count=self.rounds))
-            if isinstance(self.recipe, SpanningTree):
-                events.append(self.split.event(self.rest))
-            else:
-                events.append(Repeated(event=self.split.table_event(self.pairs), count=self.rounds))
+        if self.rounds:
+            events += [self.split.event(self.choices), self.split.event(self.rest)]
         return in_sequence(*events)
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
@@ -205,29 +245,47 @@ class ChosenPlan(SynthesisPlan):
         _, people, error = measurements_of(singles)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(singles)
         product = product_of(domain, singles)
-        if self.pairs is None or self.choice is None:
+        if not self.rounds:
             return product, people, error, notes
         keys: list[Key] = list(itertools.combinations(self.names, 2))
         exact = engine.tables(Workload.of(*keys), self.unit)
         tables = {key: exact[key] for key in keys}
-        make = self._tree if isinstance(self.recipe, SpanningTree) else self._rounds
+        plan = self._for(people if people > _SEEN * error else TYPICAL_ROWS)
+        make = plan._tree if isinstance(self.recipe, SpanningTree) else plan._rounds
         rows = dict(zip(self.names, rows_of(singles), strict=True))
         model, chosen = make(engine, source, domain, tables, singles, product, rows)
         listed = "; ".join(" x ".join(key) for key in chosen) or "none"
         return model, people, error, (*notes, f"Pairs that were chosen and measured: {listed}.")
 
+    def _for(self, people: float) -> ChosenPlan:
+        """The plan with as many rounds as its budget bears for so many rows, where their number is not fixed."""
+        if isinstance(self.recipe, SpanningTree) or self.recipe.rounds:
+            return self
+        shape = self.domain.project(self.names).shape
+        return replace(self, rounds=self.recipe.borne(shape, self.split, people))
+
     def _pick(
-        self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float], source: Source
-    ) -> Key:
-        assert self.choice is not None
-        scores = self._scores(tables, keys, model, rows)
-        return keys[self.choice.draw(scores, sensitivity=self.split.moves, source=source)]
+        self,
+        tables: dict[Key, Table],
+        keys: list[Key],
+        model: Projectable,
+        rows: dict[str, float],
+        count: int,
+        source: Source,
+    ) -> list[Key]:
+        """So many different pairs that the model explains worst, each chosen privately."""
+        left, scores = list(keys), self._scores(tables, keys, model, rows)
+        found = []
+        for _ in range(count):
+            at = self.choice.draw(scores, sensitivity=self.split.moves, source=source)
+            found.append(left.pop(at))
+            del scores[at]
+        return found
 
     def _scores(
         self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float]
     ) -> list[float]:
         """Distance of each table from the model, less what noise would put there."""
-        assert self.pairs is not None
         # what the noise of measuring would put there is no reason to measure; it depends on the size alone
         noise = {key: _NOISE * self.pairs.std * self.domain.project(key).size for key in keys}
         # a pair counts no more rows than either of its attributes does
@@ -243,7 +301,6 @@ class ChosenPlan(SynthesisPlan):
         product: BayesianNetwork,
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
-        assert self.choice is not None
         keys = list(tables)
         place = {name: at for at, name in enumerate(self.names)}
         ends = np.array([[place[name] for name in key] for key in keys])
@@ -299,18 +356,17 @@ class ChosenPlan(SynthesisPlan):
         product: BayesianNetwork,
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
-        assert self.pairs is not None
         rng = generator(source)
         chosen: list[Key] = []
         found = list(singles)
         current: Model = product
-        while len(chosen) < self.rounds:
-            step("choosing tables and fitting", len(chosen) / self.rounds)
+        fits = self.recipe.fits(len(self.names), self.rounds, sum(domain.shape))
+        for at in range(fits):
+            step("choosing tables and fitting", at / fits)
             left = [key for key in tables if key not in chosen]
-            key = self._pick(tables, left, current, rows, source)
-            chosen.append(key)
-            found += self.measured(engine, source, [key], self.pairs)
-            last = len(chosen) == self.rounds
-            size: dict[str, Any] = {} if last else _BETWEEN
+            keys = self._pick(tables, left, current, rows, -(-(self.rounds - len(chosen)) // (fits - at)), source)
+            chosen += keys
+            found += self.measured(engine, source, keys, self.pairs)
+            size: dict[str, Any] = {} if at == fits - 1 else _BETWEEN
             current = fit_mixture(domain, measurements_of(found)[0], rng, **size).model
         return current, chosen

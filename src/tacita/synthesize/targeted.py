@@ -27,6 +27,7 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput, UnknownName
 from tacita.models.mixture_fit import COMPONENTS, FITS, STEPS
 from tacita.models.pairs.by_class import fit_by_class, fit_star
+from tacita.models.pairs.dependence import TYPICAL_ROWS
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.privacy.budget import Budget
@@ -44,7 +45,6 @@ __all__ = ["Targeted", "TargetedPlan"]
 
 _CLEAR = 0.5
 """Noise of a table of three, as a share of the rows of one level, up to which such tables are measured."""
-_TYPICAL_ROWS = 10_000  # where their number is not public
 _MOST_TABLES = 5000
 
 
@@ -92,7 +92,7 @@ class Targeted:
         plan, noise = None, math.inf
         if 0 < len(threes) <= _MOST_TABLES and sum(domain.project(key).size for key in threes) <= MAX_DENSE:
             tables = NoisyTables(Workload.of(*threes)).calibrate(domain, budget, unit=unit, neighbours=neighbours)
-            noise = _noise_of_level(tables, domain[self.target].size, self.people or _TYPICAL_ROWS)
+            noise = _noise_of_level(tables, domain[self.target].size, self.people or TYPICAL_ROWS)
             plan = tables if noise <= _CLEAR else None
         by_class = plan is not None
         if plan is None:
@@ -112,7 +112,7 @@ class Targeted:
         )
 
     def _reason(self, by_class: bool, noise: float, budget: Budget) -> str:
-        rows = f"about {self.people:,} rows" if self.people else f"{_TYPICAL_ROWS:,} rows (assumed: none are stated)"
+        rows = f"about {self.people:,} rows" if self.people else f"{TYPICAL_ROWS:,} rows (assumed: none are stated)"
         if by_class:
             return f"At {budget} and {rows}, every two attributes are measured together with {self.target}."
         large = f": noise on tables of three is {noise:.1f} times the rows of a level" if math.isfinite(noise) else ""

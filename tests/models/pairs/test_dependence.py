@@ -38,7 +38,7 @@ def by_definition(rows, sizes, names):
         return sum(row[one] == u and row[other] == v for row in rows)
 
     def most(c, w):
-        return max(1, max(sum(row[c] == w and row[at] != OUT for row in rows) for at in range(len(sizes)) if at != c))
+        return max(1, *(sum(row[c] == w and row[at] != OUT for row in rows) for at in range(len(sizes)) if at != c))
 
     found = {}
     for a, b in itertools.combinations(range(len(sizes)), 2):

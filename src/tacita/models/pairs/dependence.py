@@ -1,4 +1,4 @@
-"""How far counted pairs are from independence, and from what a third attribute explains: in rows.
+"""Distance of counted pairs from independence, and from what a third attribute explains: in rows.
 
     D_ab = 1/2 sum over cells |n_ab - n_a n_b / n|
     E_ab = the least of D_ab and, over all other attributes c, 1/2 sum |n_ab - sum over levels of c of n_ac n_cb / m_c|
@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from tacita.models.chow_liu import chow_liu
 
-__all__ = ["MOVES", "dependence", "mean_of_rest", "mean_of_tree", "unexplained"]
+__all__ = ["MOVES", "TYPICAL_ROWS", "dependence", "mean_of_rest", "mean_of_tree", "typical_dependence", "unexplained"]
 
 MOVES = 2
 """Most that one row moves D or E of a pair."""
+TYPICAL_ROWS = 10_000
+"""Assumed where their number is not public."""
 
 Pair = tuple[str, str]
 Matrix = NDArray[np.float64]
@@ -42,6 +44,11 @@ def dependence(table: NDArray[Any]) -> float:
         return 0.0
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
     return float(np.abs(table - expected).sum()) / 2
+
+
+def typical_dependence(columns: int, cells: float) -> float:
+    """Mean of D over the pairs of typical data, as a share of rows: so many columns, and cells of a pair."""
+    return float(0.08 * cells**0.3 * columns**-0.55)
 
 
 def unexplained(names: Sequence[str], tables: Mapping[Pair, NDArray[Any]]) -> dict[Pair, float]:
