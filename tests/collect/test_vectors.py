@@ -15,6 +15,7 @@ from tacita.collect.channels.wiring import channel_of, wire_of
 from tacita.collect.device.channels import KINDS, device_channel
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question, Refusal
+from tacita.collect.device.series import draw_turns
 from tacita.testing.channel import ListedWords
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,8 @@ BEYOND_A_SCHEMA = {
     "loss-over-question-limit",
     "budget-spent",
     "campaign-answered",
+    "series-changed",
+    "loss-over-series",
     "other-aggregator",
     "token",
     "question-changed",
@@ -114,6 +117,12 @@ def test_draw_in_bulk(case):
     assert channel.randomize(np.array([truth]), ListedWords(words)).tolist() == [case["answer"]]
 
 
+@pytest.mark.parametrize("case", vectors("lot"))
+def test_lot(case):
+    drawn, used = draw_turns(case["waves"], case["turns"], iter(words_of(case)))
+    assert (list(drawn), used) == (case["drawn"], case["consumed"])
+
+
 @pytest.mark.parametrize("case", vectors("loss"))
 def test_loss(case):
     channel, cells = device_channel(case["channel"]), case["cells"]
@@ -128,6 +137,7 @@ def test_accept(case, tmp_path):
     question = Question.from_dict(case["question"])
     assert question.loss == case["loss"]
     assert question.digest == case["digest"]
+    assert question.content == case.get("content", question.content)
     assert question.to_dict() == case["question"]
     device = Device(
         service="https://survey.example",

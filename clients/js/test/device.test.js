@@ -211,7 +211,7 @@ test("an entry of an earlier version counts for every service", async () => {
   const first = await make(storage).answer(ask(), "daily");
   const { entries } = JSON.parse(storage.getItem(KEY));
   for (const entry of entries) delete entry.service;
-  await save(storage, KEY, entries);
+  await save(storage, KEY, { entries, lots: [] });
   for (const service of [SERVICE, "https://other.example"]) {
     const device = make(storage, 4, 2, service);
     assert.deepEqual((await device.answer(ask(), "never")).report, first.report);
