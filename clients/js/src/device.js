@@ -174,15 +174,14 @@ export class Device {
     }
     const again = charges.some((entry) => entry.wave === series.wave);
     refuseUnless(!again, "campaign-answered", "series.wave", "must be a wave that this device has not answered");
+    if (lot) checkTurn(lot, series);
     const wanted = spent(charges) + questions.reduce((sum, { channel, cells }) => sum + channel.lossUpper(cells), 0);
     const rule = `all answers of the series may lose at most ${series.epsilon}, as it promises`;
     refuseUnless(wanted <= series.epsilon * SLACK, "loss-over-series", "series.epsilon", rule);
-    const mine = lot ?? drawLot(series, asker, systemWord);
-    if (!lot) {
-      book.lots.push(mine);
-      await save(this.#storage, this.#key, book);
-    }
-    checkTurn(mine, series);
+    if (lot) return;
+    book.lots.push(drawLot(series, asker, systemWord));
+    await save(this.#storage, this.#key, book);
+    checkTurn(book.lots.at(-1), series);
   }
 
   // Two tabs, two processes, two objects over one file share one ledger: whoever reads it must write it before the

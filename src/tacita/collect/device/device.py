@@ -336,6 +336,8 @@ class Device:
                 value=series.wave,
                 hint="A device answers one sheet of a wave, whatever the campaign is called",
             )
+        if lot is not None:
+            lot.check_turn(series)
         wanted = math.fsum([*(entry.loss for entry in charged), *(question.charge for question in questions)])
         if wanted > series.epsilon * SLACK:
             raise Refusal(
@@ -347,7 +349,7 @@ class Device:
         if lot is None:
             lot = Lot.draw(series, asker, _system_words())
             ledger.keep_lot(lot)
-        lot.check_turn(series)
+            lot.check_turn(series)
 
 
 # -- reading -----------------------------------------------------------------------------------------------

@@ -95,6 +95,11 @@ class Entry:
         members: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in row.items()}
         return cls(**members)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as it is stored."""
+        left_out = ("series", "wave", "content") if self.series is None else ()
+        return {name: member for name, member in asdict(self).items() if name not in left_out}
+
     def completed(self, report: Report) -> Self:
         """The entry with the report that its charge pays for."""
         return replace(self, report=report.report, answer=report.answer, token=report.token)
@@ -209,8 +214,9 @@ class DeviceLedger:
         return {_key(entry): entry for entry in entries}, lots
 
     def _save(self, entries: list[Entry], lots: list[Lot]) -> None:
-        rows, series = [asdict(entry) for entry in entries], [asdict(lot) for lot in lots]
-        text = json.dumps({"ledger": _FORMAT, "check": _check(rows, series), "entries": rows, "series": series})
+        rows, series = [entry.to_dict() for entry in entries], [asdict(lot) for lot in lots]
+        more = {"series": series} if series else {}  # earlier versions read a ledger without series
+        text = json.dumps({"ledger": _FORMAT, "check": _check(rows, series), "entries": rows} | more)
         beside = self.path.with_name(self.path.name + ".new")
         with self._reported():
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -245,7 +251,7 @@ class DeviceLedger:
         )
 
 
-def _check(rows: Any, series: Any) -> str:
+def _check(rows: Any, series: Any = ()) -> str:
     # Against accidents (a flipped bit, an editor), not against the owner of the device.
     whole = [rows, series] if series else rows
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
