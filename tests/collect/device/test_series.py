@@ -49,7 +49,7 @@ def refused(reason, call, *given):
     return caught.value
 
 
-# -- the law of the whole transcript ------------------------------------------------------------------------------------
+# -- the law of the whole transcript ---------------------------------------------------------------------------------
 
 
 class Dice:
@@ -158,7 +158,7 @@ def test_a_lot_that_looks_at_the_answer_is_caught():
     assert worst_ratio(laws) == math.inf
 
 
-# -- the lot --------------------------------------------------------------------------------------------------------------
+# -- the lot ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("waves", "turns"), [(2, 1), (4, 2), (5, 5), (5, 1)])
@@ -216,7 +216,7 @@ def test_a_report_of_a_wave_is_sent_again_and_costs_nothing(make):
     assert device.remaining() == pytest.approx(4 - 2 * math.log(2))
 
 
-# -- services that do not keep what they promised ------------------------------------------------------------------------
+# -- services that do not keep what they promised --------------------------------------------------------------------
 
 
 def test_terms_of_a_series_may_not_change(make):
@@ -272,7 +272,9 @@ def test_a_sheet_is_of_one_wave(make):
     values = {"ill": "yes", "old": "no"}
     refused("sheet", make().answer_sheet, [one, other], values)
     assert len(make().answer_sheet([one, two], values)) == 2
-    refused("loss-over-series", make().answer_sheet, [wave(1, 3, 1), wave(1, 3, 1, question="q2", asks=two["asks"])], values)
+    refused(
+        "loss-over-series", make().answer_sheet, [wave(1, 3, 1), wave(1, 3, 1, question="q2", asks=two["asks"])], values
+    )
 
 
 def test_the_statement_names_the_promise_of_all_waves(make):
@@ -282,7 +284,7 @@ def test_the_statement_names_the_promise_of_all_waves(make):
     assert "all its answers in all waves together lose at most 2.07944" in said
 
 
-# -- the ledger -----------------------------------------------------------------------------------------------------------
+# -- the ledger ------------------------------------------------------------------------------------------------------
 
 
 def test_a_lot_that_was_edited_is_noticed(make):

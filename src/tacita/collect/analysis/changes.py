@@ -62,9 +62,7 @@ class Change:
         return asdict(self) | {"attributes": list(self.attributes), "levels": list(self.levels)}
 
 
-def find_changes(
-    before: Tally, after: Tally, *, by: Sequence[Sequence[str]] = (), level: float = 0.95
-) -> list[Change]:
+def find_changes(before: Tally, after: Tally, *, by: Sequence[Sequence[str]] = (), level: float = 0.95) -> list[Change]:
     """The change of every share and mean between two waves.
 
     Args:

@@ -23,7 +23,7 @@ def ids_of_waves(series: str, waves: int) -> list[str]:
 
 
 def series_of(design: CollectionDesign, id: str, wave: int) -> Series | None:
-    """Return what devices are told of the series, or None where a campaign stands alone."""
+    """Return the series as devices are sent it, or None where a campaign stands alone."""
     if design.waves == 1:
         return None
     epsilon = design.epsilon_series

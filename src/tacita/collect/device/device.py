@@ -2,8 +2,8 @@
 
 It computes the loss from the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
 before it draws, and keeps the one report it ever gives to a question. In a series of waves it answers in those only
-that it has drawn by lot. The true value and the coin are in no file and in no message. Standard library only, so that a person can read all code that runs: the modules of this package
-and `tacita.errors`.
+that it has drawn by lot. The true value and the coin are in no file and in no message. Standard library only, so that
+a person can read all code that runs: the modules of this package and `tacita.errors`.
 """
 
 from __future__ import annotations
@@ -506,8 +506,8 @@ def _statement(question: Question, remaining: float, known: Entry | None) -> str
 
 def _promise(series: Series) -> str:
     return (
-        f"This is wave {series.wave} of {series.waves} of the series {series.id!r}. Your device answers in {series.turns}"
-        f" of them, which it has drawn by lot, and all its answers in all waves together lose at most"
+        f"This is wave {series.wave} of {series.waves} of the series {series.id!r}. Your device answers in"
+        f" {series.turns} of them, which it has drawn by lot, and all its answers in all waves together lose at most"
         f" {series.epsilon:.6g}."
     )
 

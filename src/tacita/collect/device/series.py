@@ -68,7 +68,7 @@ class Series:
 
     @property
     def terms(self) -> tuple[int, int, float]:
-        """What may not change from wave to wave."""
+        """Members that may not change from wave to wave."""
         return self.waves, self.turns, self.epsilon
 
 
@@ -110,7 +110,7 @@ class Lot:
 
     @property
     def terms(self) -> tuple[int, int, float]:
-        """What may not change from wave to wave."""
+        """Members that may not change from wave to wave."""
         return self.waves, self.turns, self.epsilon
 
     def check_turn(self, series: Series) -> None:

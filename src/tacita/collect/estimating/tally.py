@@ -261,7 +261,7 @@ class Tally:
         )
 
     def _series(self) -> dict[str, Any]:
-        """What the devices lose in all waves, where the campaign is a wave of a series."""
+        """Loss of a device in all waves, where the campaign is a wave of a series, for a recipe."""
         design = self.design
         if design.waves == 1:
             return {}

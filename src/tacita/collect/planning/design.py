@@ -169,7 +169,7 @@ class CollectionDesign:
 
     @property
     def epsilon_series(self) -> float:
-        """What a respondent is promised over all waves: the loss of one wave for each turn."""
+        """Promise to a respondent over all waves: the loss of one wave for each turn."""
         return self.turns * max(self.epsilon, self.epsilon_upper)
 
     def loss(self, view: Sequence[int]) -> float:
