@@ -89,6 +89,11 @@ def _show(campaign: Campaign) -> None:
     show.grid(title, ("id", "asks", "channel", ">cells", ">reports", ">one_report"), rows)
 
 
+def _wave(campaign: Campaign) -> str:
+    series = campaign.form.series
+    return "" if series is None else f"{series.wave} of {series.waves}"
+
+
 def _out(campaign: Campaign, json: bool) -> None:
     show.print_json(campaign.as_dict()) if json else _show(campaign)
 
@@ -234,8 +239,8 @@ def status(
     if json:
         show.print_json([campaign.as_dict() for campaign in found])
         return
-    rows = [(c.id, c.title, c.state, f"{c.reports:,}", f"{c.created:%Y-%m-%d}") for c in found]
-    show.grid("Campaigns", ("id", "title", "state", ">reports", "created"), rows)
+    rows = [(c.id, c.title, _wave(c), c.state, f"{c.reports:,}", f"{c.created:%Y-%m-%d}") for c in found]
+    show.grid("Campaigns", ("id", "title", "wave", "state", ">reports", "created"), rows)
 
 
 @app.command()

@@ -102,7 +102,7 @@ def _of_table(before: Release, after: Release, level: float, overlap: bool) -> I
     if overlap:
         most = max(int(each.provenance.recipe["respondents"]) for each in (before, after))
         variance = variance + 2 * np.sqrt(_spread(before) * _spread(after)) / most
-    labels = [before.domain[name].labels for name in before.attributes]
+    labels = [before.domain[name].all_labels for name in before.attributes]
     for cell in np.ndindex(before.values.shape):
         levels = tuple(names[place] for names, place in zip(labels, cell, strict=True))
         pair = float(before.values[cell]), float(after.values[cell])
