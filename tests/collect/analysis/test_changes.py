@@ -36,11 +36,11 @@ def test_a_change_is_the_difference_with_both_errors():
     design, rng = plan(), np.random.default_rng(1)
     before, after = tally(design, draw(rng, 3000, 0.2), 2), tally(design, draw(rng, 3000, 0.5), 3)
     found = {(each.attributes, each.levels): each for each in find_changes(before, after)}
-    assert len(found) == 8  # two single attributes and their table
+    assert len(found) == 2 + 3 + 6  # two single attributes and their table
     ill = found[("ill",), ("true",)]
     assert ill.change == pytest.approx(ill.after - ill.before)
     assert ill.low < 0.3 < ill.high
-    assert ill.adjusted == pytest.approx(8 * ill.p_value)
+    assert ill.adjusted == pytest.approx(11 * ill.p_value)
     assert ill.adjusted < 1e-3
     assert found[("old",), ("true",)].adjusted > 0.05
     wide = find_changes(before, after, level=0.99)[0]
