@@ -81,7 +81,8 @@ class _Live:
                     kit.note("Reports per second")
                     self.pace = kit.text("0", "big")
                 with ui.element("div"):
-                    kit.note("Epsilon of each respondent, at most")
+                    alone = self.campaign["series"] is None
+                    kit.note("Epsilon of each respondent, at most" if alone else "Epsilon in this wave, at most")
                     kit.text(f"{self.campaign['epsilon']:.4g}", "big")
             self.series_room = ui.element("div")
             self.buttons = ui.element("div").classes("row-of")

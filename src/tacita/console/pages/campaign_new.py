@@ -350,9 +350,9 @@ class _Builder:
         if planned["waves"] > 1:
             kit.reword(
                 self.odds,
-                f"Each respondent answers in {planned['turns']} of {planned['waves']} waves. An answer changes the odds "
-                f"of any guess about a respondent by a factor of {odds:.3g} at most. All answers of one respondent "
-                f"together change them by a factor of {math.exp(planned['epsilon_series']):.3g} at most "
+                f"Each respondent answers in {planned['turns']} of {planned['waves']} waves. An answer changes the "
+                f"odds of any guess about a respondent by a factor of {odds:.3g} at most. All answers of one "
+                f"respondent together change them by a factor of {math.exp(planned['epsilon_series']):.3g} at most "
                 f"(epsilon {planned['epsilon_series']:.4g}).",
             )
         several = planned["answers"] > 1
