@@ -45,7 +45,7 @@ def test_a_change_is_the_difference_with_both_errors():
     assert found[("old",), ("true",)].adjusted > 0.05
     wide = find_changes(before, after, level=0.99)[0]
     assert wide.high - wide.low > ill.high - ill.low
-    assert [each.attributes for each in find_changes(before, after, by=[("old",)])] == [("old",)] * 2
+    assert [each.attributes for each in find_changes(before, after, by=[("old",)])] == [("old",)] * 3
 
 
 def test_waves_of_other_series_are_not_compared():
