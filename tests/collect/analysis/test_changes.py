@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacita.collect.analysis.changes import find_changes
+from tacita.collect.analysis.changes import _common, find_changes
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Boolean, Domain, Numeric
@@ -92,7 +92,7 @@ def test_intervals_cover(turns, switch):
 
 def test_without_the_covariance_intervals_would_be_short(monkeypatch):
     """Fails as it should: variances that only add up, where everybody who answers twice changes the answer."""
-    monkeypatch.setattr("tacita.collect.analysis.changes._spread", lambda release: np.zeros(release.values.shape))
+    monkeypatch.setattr("tacita.collect.analysis.changes._common", lambda _design: 0.0)
     assert coverage(2, 1.0) < 0.91
 
 
@@ -109,3 +109,27 @@ def test_means_change_too(turns):
     assert found.p_value < 0.05
     with pytest.raises(InvalidInput, match="only means"):
         find_changes(tally(design, young, 1), tally(design, old, 2), by=[("age",)])
+
+
+@pytest.mark.parametrize("channel", ["rr", "unary", "hash", "subset", "hadamard", "duchi", "hybrid"])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_no_channel_has_less_noise_beside_its_people_than_is_assumed(channel, epsilon):
+    """The exact share of the variance that is due to people, for shares and means of five levels."""
+    domain = Domain(attributes=[Numeric(name="age", bounds=(0, 10), bins=5)])
+    tables = Workload.of(("age",))
+    design = plan_collection(
+        domain, tables, respondents=1000, epsilon=2 * epsilon, channel=channel, mode="tables", waves=2, turns=2
+    )
+    worst = 0.0
+    for shares in ([0.5, 0, 0, 0, 0.5], [0.2] * 5, [0.9, 0.1, 0, 0, 0]):
+        for asked in design.questions:
+            law = np.array(shares)
+            if asked.asks_mean:
+                points = np.linspace(0, 1, 5)
+                whole, people = asked.channel.variance(law), float(law @ points**2 - (law @ points) ** 2)
+                worst = max(worst, people / whole)
+                continue
+            whole = asked.oracle.covariance(law, respondents=1, about="population").variance()
+            people = law * (1 - law)
+            worst = max(worst, float(np.max(people / whole)))
+    assert worst <= _common(design)

@@ -3,7 +3,11 @@
 Where a device answers in one wave (one turn), no one is in both: the estimates are independent and their variances add
 up, exactly. With more turns some people answer in both, with noise drawn anew. What they have in common is their
 answers, whose covariance may have either sign: the most that it can add is added, so that intervals are wide rather
-than short (for people whose answers rarely change, much too wide in the part that is not noise).
+than short. For standard errors s and s' of the waves and channels that lose at most e,
+
+    variance of the change  <=  s^2 + s'^2 + 2 s s' / (1 + 2 v),    v = exp(e) / (exp(e) - 1)^2
+
+because of the variance of any estimate that is linear in such reports, at most 1 / (1 + 2 v) is due to people.
 
 Privacy: post-processing of reports; nothing is spent.   Claim page: docs/claims/waves.md.
 """
@@ -23,6 +27,7 @@ from tacita import check
 from tacita.collect.analysis import findings
 from tacita.collect.estimating.means import collected_means
 from tacita.collect.estimating.tally import Tally
+from tacita.collect.planning.design import CollectionDesign
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release, Releases
 from tacita.tables.uncertainty import normal_quantile
@@ -74,7 +79,7 @@ def find_changes(before: Tally, after: Tally, *, by: Sequence[Sequence[str]] = (
     check.inside(level, "level", 0, 1)
     if before.design.questions != after.design.questions or before.design.waves == 1:
         raise InvalidInput("must be of two waves of one series", field="since")
-    overlap = before.design.turns > 1
+    common = _common(before.design) if before.design.turns > 1 else 0.0
     found: list[Change] = []
     if any(not asked.asks_mean for asked, _ in before.questions()):
         tables = [findings.published(tally, "pooled") for tally in (before, after)]
@@ -82,11 +87,11 @@ def find_changes(before: Tally, after: Tally, *, by: Sequence[Sequence[str]] = (
             for tables_of_wave in tables:
                 if not tables_of_wave.supports(key):
                     raise InvalidInput("must be in one question, and published", field="by", value=", ".join(key))
-            found += _of_table(tables[0].project(key), tables[1].project(key), level, overlap)
+            found += _of_table(tables[0].project(key), tables[1].project(key), level, common)
     elif by:
         raise InvalidInput("must be left out: only means were asked for", field="by")
     if not by:
-        found += _of_means(before, after, level, overlap)
+        found += _of_means(before, after, level, common)
     return [replace(each, adjusted=min(1.0, each.p_value * len(found))) for each in found]
 
 
@@ -97,30 +102,35 @@ def _keys(tables: Sequence[Releases]) -> list[tuple[str, ...]]:
     return [*singles, *(key for key in both if len(key) > 1)]
 
 
-def _of_table(before: Release, after: Release, level: float, overlap: bool) -> Iterator[Change]:
-    variance = before.std() ** 2 + after.std() ** 2
-    if overlap:
-        most = max(int(each.provenance.recipe["respondents"]) for each in (before, after))
-        variance = variance + 2 * np.sqrt(_spread(before) * _spread(after)) / most
+def _common(design: CollectionDesign) -> float:
+    """The largest share of an estimate's variance that can be due to who was sampled, not to noise."""
+    # Claim: with g(x) the mean of what a report of the answer x adds, noise makes at least 2 v of Var g(X).
+    # Two answers x, x' give laws with ratios of at most exp(e), so their chi-squared distance is at most 1 / v
+    # (Chapman and Robbins): Var(report | x) >= v (g(x') - g(x))^2 for every x'. Let x' be a second person and average
+    # over both: the mean of (g(X') - g(X))^2 is 2 Var g(X).
+    loss = max(asked.channel.epsilon_upper for asked in design.questions)
+    return 0.0 if loss == 0 else 1 / (1 + 2 * math.exp(loss) / math.expm1(loss) ** 2)
+
+
+def _variance(before: Array, after: Array, common: float) -> Array:
+    return np.asarray(before**2 + after**2 + 2 * common * before * after)
+
+
+def _of_table(before: Release, after: Release, level: float, common: float) -> Iterator[Change]:
+    std = np.sqrt(_variance(before.std(), after.std(), common))
     labels = [before.domain[name].all_labels for name in before.attributes]
     for cell in np.ndindex(before.values.shape):
         levels = tuple(names[place] for names, place in zip(labels, cell, strict=True))
         pair = float(before.values[cell]), float(after.values[cell])
-        yield _change(before.attributes, levels, pair, math.sqrt(variance[cell]), level)
+        yield _change(before.attributes, levels, pair, float(std[cell]), level)
 
 
-def _spread(release: Release) -> Array:
-    """p (1 - p) of each cell, with p a standard error nearer to one half: an estimate may lie beyond 0 or 1."""
-    away = np.clip(np.abs(release.values - 0.5) - release.std(), 0.0, 0.5)
-    return np.asarray(0.25 - away**2)
-
-
-def _of_means(before: Tally, after: Tally, level: float, overlap: bool) -> Iterator[Change]:
+def _of_means(before: Tally, after: Tally, level: float, common: float) -> Iterator[Change]:
     earlier = {mean.attribute: mean for mean in collected_means(before)}
     for mean in collected_means(after):
         if mean.attribute in earlier:
             first = earlier[mean.attribute]
-            std = first.std + mean.std if overlap else math.hypot(first.std, mean.std)
+            std = math.sqrt(float(_variance(np.float64(first.std), np.float64(mean.std), common)))
             yield _change((mean.attribute,), (), (first.mean, mean.mean), std, level)
 
 
