@@ -130,7 +130,7 @@ def _of_means(before: Tally, after: Tally, level: float, common: float) -> Itera
     for mean in collected_means(after):
         if mean.attribute in earlier:
             first = earlier[mean.attribute]
-            std = math.sqrt(float(_variance(np.float64(first.std), np.float64(mean.std), common)))
+            std = math.sqrt(float(_variance(np.array(first.std), np.array(mean.std), common)))
             yield _change((mean.attribute,), (), (first.mean, mean.mean), std, level)
 
 
