@@ -626,6 +626,16 @@ def shared(count: int) -> Json:
 FAR = ["https://a.example", "https://b.example"]
 
 
+def wave(number: int = 1, campaign: str = "", **terms: Any) -> Json:
+    """A question of a series in which devices answer in all of its three waves."""
+    usual = {"id": "panel", "wave": number, "waves": 3, "turns": 3, "epsilon": 3.0}
+    return changed(campaign=campaign or f"panel.{number}", series=usual | terms)
+
+
+def in_series(**members: Any) -> Json:
+    return changed(series=wave()["series"] | members)
+
+
 def asking(*levels: Any, attribute: Any = "smokes") -> Json:
     return changed(asks=[{"attribute": attribute, "levels": list(levels)}])
 
@@ -660,6 +670,9 @@ def accepts() -> list[Json]:
         "sixty-four aggregators": shared(64),
         "an aggregator by its address": changed(aggregators=["http://[2001:db8::1]:8642", "https://survey.example"]),
         "an attribute beside aggregators in the digest": shared(3) | {"question": "aggregators"},
+        "a wave of a series": wave(),
+        "the last of a thousand waves": wave(1000, waves=1000, turns=1000, epsilon=1000),
+        "a series in an invited name, of aggregators": shared(2) | {"series": wave(2)["series"]},
         "one hundred levels": hundred,
         "two attributes": JOINT,
         "the names of one attribute are levels of another": JOINT
@@ -694,6 +707,9 @@ def accepts() -> list[Json]:
                 "loss": series_log(ratio(asked["channel"], cells)),
             }
         )
+    for case in cases:
+        if "series" in case["question"]:
+            case["content"] = Question.from_dict(case["question"]).content
     plain, joint = cases[0], next(case for case in cases if case["name"] == "two attributes")
     cases.append(plain | {"name": "a respondent without a value", "value": None})
     cases.append(joint | {"name": "no value of one attribute", "value": joint["value"] | {"sex": None}})
@@ -748,6 +764,22 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("a key in capitals", "key", changed(key="F" * 512)),
         ("an even key", "key", changed(key="f" * 511 + "e")),
         ("a key of fewer bits", "key", changed(key="7" + "f" * 511)),
+        ("a series that is null", "series", changed(series=None)),
+        ("a series that is a text", "series", changed(series="panel")),
+        ("a series without a wave", "series", changed(series={"id": "panel", "waves": 3, "turns": 1, "epsilon": 1.0})),
+        ("a series with another member", "series", in_series(round=1)),
+        ("a series with a path as id", "series", in_series(id="a/b")),
+        ("a series of one wave", "series", in_series(waves=1, turns=1)),
+        ("a series of 1,001 waves", "series", in_series(waves=1001)),
+        ("a wave beyond the last", "series", in_series(wave=4)),
+        ("wave 0", "series", in_series(wave=0)),
+        ("a wave in quotes", "series", in_series(wave="1")),
+        ("true as a wave", "series", in_series(wave=True)),
+        ("no turn", "series", in_series(turns=0)),
+        ("more turns than waves", "series", in_series(turns=4)),
+        ("half a turn", "series", in_series(turns=1.5)),
+        ("a series that promises nothing", "series", in_series(epsilon=0)),
+        ("a series that promises a text", "series", in_series(epsilon="3")),
         ("asks as an object", "asks-count", changed(asks=SMOKING)),
         ("an empty list of asks", "asks-count", changed(asks=[])),
         ("seventeen asks", "asks-count", changed(asks=[ask(f"a{i}", "0", "1") for i in range(17)])),
@@ -1007,6 +1039,10 @@ def refuses() -> list[Json]:
     two = [*first, {"question": changed(campaign="travel-2026"), "value": "daily"}]
     sex = question(fine(2)["hadamard"], SEX, epsilon=1.0) | {"question": "q2"}
     other = question(rr(5, 7, 7, 7), SMOKING, epsilon=1.0)
+    waved = [{"question": wave(), "value": "daily"}]
+    asked_later = wave(2) | {"channel": rr(5, 7, 7, 7)}
+    tight = {"epsilon": 1.5}
+    first_tight = [{"question": wave(1, **tight), "value": "daily"}]
     hashed = question(fine(3)["hash"], SMOKING, epsilon=1.0)
     cases += [
         refuse_case("a value that is no level", "value", SMOKES, value="often"),
@@ -1044,6 +1080,19 @@ def refuses() -> list[Json]:
         refuse_case("a campaign of other aggregators", "other-aggregator", shared(2) | {"aggregators": FAR}),
         refuse_case("another view of the same campaign", "campaign-answered", sex, value="f", before=first),
         refuse_case("a later block of the same campaign", "campaign-answered", changed(question="q1.2"), before=first),
+        refuse_case("more waves than before", "series-changed", wave(2, waves=4), before=waved),
+        refuse_case("fewer turns than before", "series-changed", wave(2, turns=2), before=waved),
+        refuse_case("another promise of the series", "series-changed", wave(2, epsilon=4.0), before=waved),
+        refuse_case("other weights in a later wave", "question-changed", asked_later, before=waved),
+        refuse_case("a wave again as another campaign", "campaign-answered", wave(1, "panel.9"), before=waved),
+        refuse_case("more than a series promises", "loss-over-series", wave(2, **tight), before=first_tight),
+        refuse_case(
+            "a wave that the budget does not allow",
+            "budget-spent",
+            wave(2),
+            before=waved,
+            limits={"total": 1.5, "question": 2.0},
+        ),
         refuse_case("other weights under the same name", "question-changed", other, before=first),
         refuse_case("another kind under the same name", "question-changed", hashed, before=first),
         refuse_case("levels in another order", "question-changed", asking("daily", "sometimes", "never"), before=first),
@@ -1083,6 +1132,18 @@ def sheets() -> list[Json]:
         case("the sheet is answered already", None, [SMOKES], before=first, limits={"total": 1.5, "question": 2.0}),
         case("no question", "sheet", []),
         case("one question without a list", "sheet", SMOKES),
+        case("a wave", None, [wave(), sex | {"campaign": "panel.1", "series": wave()["series"]}]),
+        case("a question of a wave beside one of none", "sheet", [wave(), sex | {"campaign": "panel.1"}]),
+        case(
+            "two promises of one series",
+            "sheet",
+            [wave(), sex | {"campaign": "panel.1", "series": wave(epsilon=2.5)["series"]}],
+        ),
+        case(
+            "the sum is over the promise of the series",
+            "loss-over-series",
+            [wave(epsilon=1.5), sex | {"campaign": "panel.1", "series": wave(epsilon=1.5)["series"]}],
+        ),
         case("two campaigns", "sheet", [SMOKES, sex | {"campaign": "another"}]),
         case("a question that is not one", "not-an-object", [SMOKES, None]),
         case("a bad question behind a good one", "fake-zero", [sex, channel(fake=[1, 1, 0])]),
@@ -1141,10 +1202,39 @@ def texts() -> list[Json]:
     return cases + [refuse_case(name, "levels-repeated", question) for name, question in alike.items()]
 
 
+# -- lot: the waves of a series in which a device answers ---------------------------------------------------------
+
+
+def lot_case(name: str, waves: int, turns: int, tops: list[int]) -> Json:
+    """Waves drawn one after the other: each with probability (turns left) / (waves left)."""
+    words = Words([top << 11 for top in tops])
+    drawn: list[int] = []
+    for left in range(waves, 0, -1):
+        if words.die(left) < turns - len(drawn):
+            drawn.append(waves - left + 1)
+    listed = [(top << 11).to_bytes(8, "little").hex() for top in tops]
+    return {"name": name, "waves": waves, "turns": turns, "words": listed, "drawn": drawn, "consumed": words.used}
+
+
+def lots() -> list[Json]:
+    chance = random.Random(7)
+    cases = [
+        lot_case("the first wave", 3, 1, [0, 0, 0]),
+        lot_case("the last wave", 3, 1, [2, 1, 0]),
+        lot_case("all waves", 4, 4, [3, 2, 1, 0]),
+        lot_case("words that are passed over", 3, 2, [TOP - 1, TOP - 2, 1, 1, 0]),
+    ]
+    for number in range(20):
+        waves = chance.randint(2, 24)
+        tops = [chance.randrange(TOP) for _ in range(waves + 5)]
+        cases.append(lot_case(f"by chance {number}", waves, chance.randint(1, waves), tops))
+    return cases
+
+
 def files() -> dict[str, str]:
     drawn = rr_draws() + kind_edges() + kind_draws() + line_draws() + fourier_draws() + chain_draws()
     parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
-    parts |= {"sheet": sheets(), "text": texts()}
+    parts |= {"sheet": sheets(), "text": texts(), "lot": lots()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import expect
 
 from tacita.collect.device.device import Device
+from tacita.collect.device.question import Refusal
 from tacita.domain import Boolean, Domain, Numeric
 
 SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}
@@ -358,3 +360,48 @@ def test_means_of_a_campaign_are_shown(page, service, console, check_accessible,
     expect(page.get_by_text("The page is out of date")).to_have_count(0)
     check_accessible(page)
     picture(page, "console-means", full_page=True)
+
+
+def test_an_owner_opens_the_waves_of_a_series(page, service, console):
+    console.sign_in(page, service, service.token())
+    console.visit(page, service, "/campaigns/new", "New campaign")
+    expect(page.get_by_text("Expected errors")).to_be_attached()
+    page.get_by_label("Waves", exact=True).fill("3")
+    page.get_by_label("Turns", exact=True).fill("2")
+    expect(page.get_by_text("Each respondent answers in 2 of 3 waves.")).to_be_visible()
+    page.get_by_label("Title").fill("A panel")
+    page.get_by_label("Minimum number of answers").fill("5")
+    page.get_by_role("button", name="Open the campaign").click()
+    expect(page.get_by_text("an epsilon of up to 1 over all 3 waves together")).to_be_visible()
+    page.get_by_role("button", name="Open it").click()
+    expect(page.get_by_text("Wave 1 of 3.")).to_be_visible()
+    expect(page.get_by_text("spends an epsilon of up to 1 in all waves together")).to_be_visible()
+    id = page.url.rsplit("/", 1)[1]
+    answer_turns(service, id, 60)
+    page.get_by_role("button", name="Open wave 2").click()
+    page.get_by_role("button", name="Open it").click()
+    expect(page.get_by_text("Wave 2 of 3.")).to_be_visible()
+    page.get_by_role("button", name="Show the changes").click()
+    expect(page.get_by_text("Both waves must have enough answers")).to_be_visible()
+    answer_turns(service, f"{id}.2", 60)
+    page.get_by_role("button", name="Show the changes").click()
+    expect(page.get_by_text("Changes, the clearest first")).to_be_attached()
+    page.get_by_role("link", name="Wave 1").click()
+    expect(page.locator(".state").first).to_have_text("closed")
+
+
+def answer_turns(service, id: str, count: int) -> None:
+    """So many devices are asked, and those answer whose turn it is."""
+    with service.client() as client, tempfile.TemporaryDirectory() as folder:
+        sent = []
+        for number in range(count):
+            device = Device(
+                service="https://survey.example",
+                ledger_path=Path(folder) / str(number),
+                limit_total_epsilon=4.0,
+                limit_question_epsilon=2.0,
+            )
+            with suppress(Refusal):
+                truth = {"Do you smoke?": "daily", "Where do you live?": "north"}
+                sent += [report for report, _ in device.answer_sheet(client.questions(id), truth)]
+        client.send_reports(id, sent)

@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tacita.collect.campaigns import Campaigns
 from tacita.domain import Domain
+from tacita.store import Database
+from tacita.testing.respondents import answer_campaign
 
 from .conftest import run
 
@@ -240,6 +244,33 @@ def test_collect_in_two_phases(folder):
     done = run("collect", "create", *two, *state, "--block", "100")
     assert done.code == 2
     assert "rounds" in done.err
+
+
+def test_collect_in_waves(folder):
+    ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "6000", "--epsilon", "2", "--mode", "tables")
+    panel = (*ask, "--waves", "3", "--turns", "2")
+    planned = json.loads(good("collect", "plan", *panel, "--json"))
+    assert (planned["waves"], planned["turns"], planned["epsilon"], planned["respondents"]) == (3, 2, 1.0, 4000)
+    assert "loses at most 2 in all" in " ".join(good("collect", "plan", *panel).split())
+    state = ("--state", "sqlite:///waves.db")
+    made = good("collect", "create", *panel, *state, "--minimum", "1", "--title", "x", "--id", "panel")
+    assert "Wave 1 of 3 of the series panel" in " ".join(made.split())
+    assert json.loads(good("collect", "wave", "panel", *state, "--json"))["id"] == "panel.2"
+    assert "wave has begun" in good("collect", "status", "panel", *state)
+    assert "2 of 3" in good("collect", "status", *state)
+    assert run("collect", "changes", "panel.2", *state).code == 8  # no one has answered yet
+    campaigns = Campaigns(Database("sqlite:///waves.db"))
+    codes = {name: np.zeros(300, dtype=int) for name in ("age", "sex")}
+    answer_campaign(campaigns, "panel.2", codes)
+    good("collect", "wave", "panel.2", *state, "--closes", "2100-01-01T00:00+00:00")
+    answer_campaign(campaigns, "panel.3", codes)
+    assert "p of all" in good("collect", "changes", "panel.3", *state, "--most", "3")
+    found = json.loads(good("collect", "changes", "panel.3", *state, "--since", "2", "--by", "sex", "--json"))
+    assert {tuple(each["attributes"]) for each in found} == {("sex",)}
+    assert run("collect", "wave", "panel", *state).code == 8
+    for wrong, says in ((("--turns", "4"), "turns"), (("--waves", "0"), "waves"), (("--phases", "two"), "phases")):
+        done = run("collect", "plan", *panel, *wrong)
+        assert (done.code, says in done.err) == (2, True)
 
 
 def test_tokens(folder):

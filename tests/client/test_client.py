@@ -188,6 +188,24 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     assert admin.plan_campaign(both, [["smokes", "drinks"]], **asked).phases == 2
     phased = admin.create_campaign(both, [["smokes", "drinks"]], title="Habits", first=0.5, draft=True, **asked)
     assert phased.first_respondents == 2000
+    series = admin.create_campaign(
+        smokes, [["smokes"]], title="Panel", epsilon=2.0, respondents=80, waves=2, turns=2, minimum=1, id="client-panel"
+    )
+    assert series.series is not None
+    assert (series.epsilon <= 1.0, series.series.epsilon) == (True, 2.0)
+    for id in ("client-panel", "client-panel.2"):
+        (asked,) = admin.questions(id)
+        given = Device(
+            service="https://x.example",
+            ledger_path=tmp_path / "panel.json",
+            limit_total_epsilon=2.0,
+            limit_question_epsilon=1.0,
+        )
+        admin.send_reports(id, [given.answer(asked, "true")[0]])
+        if id == "client-panel":
+            assert admin.next_wave(id).id == "client-panel.2"
+    assert [wave.id for wave in admin.waves("client-panel")] == ["client-panel", "client-panel.2"]
+    assert len(admin.changes("client-panel.2", by=["smokes"])) == 2
     draft = admin.create_campaign(
         smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=3, draft=True
     )

@@ -15,6 +15,7 @@ from tacita.collect.channels.wiring import channel_of, wire_of
 from tacita.collect.device.channels import KINDS, device_channel
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question, Refusal
+from tacita.collect.device.series import draw_turns
 from tacita.testing.channel import ListedWords
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,8 @@ BEYOND_A_SCHEMA = {
     "loss-over-question-limit",
     "budget-spent",
     "campaign-answered",
+    "series-changed",
+    "loss-over-series",
     "other-aggregator",
     "token",
     "question-changed",
@@ -114,6 +117,12 @@ def test_draw_in_bulk(case):
     assert channel.randomize(np.array([truth]), ListedWords(words)).tolist() == [case["answer"]]
 
 
+@pytest.mark.parametrize("case", vectors("lot"))
+def test_lot(case):
+    drawn, used = draw_turns(case["waves"], case["turns"], iter(words_of(case)))
+    assert (list(drawn), used) == (case["drawn"], case["consumed"])
+
+
 @pytest.mark.parametrize("case", vectors("loss"))
 def test_loss(case):
     channel, cells = device_channel(case["channel"]), case["cells"]
@@ -128,6 +137,7 @@ def test_accept(case, tmp_path):
     question = Question.from_dict(case["question"])
     assert question.loss == case["loss"]
     assert question.digest == case["digest"]
+    assert question.content == case.get("content", question.content)
     assert question.to_dict() == case["question"]
     device = Device(
         service="https://survey.example",
@@ -195,7 +205,7 @@ def test_sheet(case, tmp_path):
 
 @pytest.mark.parametrize("case", vectors("refuse"))
 def test_the_schema_refuses_what_a_schema_can(case):
-    lone = case["name"] == "half a surrogate pair"
-    if case["reason"] in BEYOND_A_SCHEMA or lone or case["name"] == "a line break after an identifier":
+    beyond = ("half a surrogate pair", "a line break after an identifier", "a wave beyond the last")
+    if case["reason"] in BEYOND_A_SCHEMA or case["name"] in (*beyond, "more turns than waves"):
         return
     assert not SCHEMA.is_valid(case["question"])

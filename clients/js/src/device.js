@@ -1,12 +1,14 @@
 // A respondent's device that trusts nobody. It reads the loss off the integers it was sent, refuses what breaks its
-// owner's limits, charges its own ledger before it draws, and keeps the one report it ever gives to a question.
+// owner's limits, charges its own ledger before it draws, and keeps the one report it ever gives to a question. In a
+// series of waves it answers in those only that it has drawn by lot.
 // The true value and the coin are stored nowhere and sent nowhere.
 
 import { isToken, reportId } from "./blind.js";
 import { Words } from "./draw.js";
-import { charged, find, hasAnswered, load, save, spent } from "./ledger.js";
-import { SLACK, WIRE, cellOf, digest, isOrigin, levelsOf, shardOf, verify } from "./question.js";
+import { charged, find, hasAnswered, load, ofSeries, save, spent } from "./ledger.js";
+import { SLACK, WIRE, cellOf, content, digest, isOrigin, levelsOf, shardOf, verify } from "./question.js";
 import { Refused, isObject, refuseUnless } from "./refused.js";
+import { checkTerms, checkTurn, drawLot, sameSeries } from "./series.js";
 import { offer, sheetOffer } from "./statement.js";
 import { hex, systemBytes, systemWord } from "./system.js";
 import { allDiffer } from "./text.js";
@@ -40,12 +42,15 @@ export class Device {
     this.#limits = { total: limitTotalEpsilon, question: limitQuestionEpsilon };
   }
 
-  /** What would leave the device and at what cost; sends, draws and charges nothing. */
+  /**
+   * What would leave the device and at what cost; sends and charges nothing, and draws no answer. For the first
+   * question of a series the waves in which this device answers are drawn and stored.
+   */
   async review(data) {
     return (await this.#review(this.#addressed([verify(data)])))[0];
   }
 
-  /** What answering several questions of one campaign together would mean; sends, draws and charges nothing. */
+  /** What answering several questions of one campaign together would mean, as `review` does for one. */
   async reviewSheet(list) {
     return sheetOffer(await this.#review(this.#addressed(verifySheet(list))));
   }
@@ -81,7 +86,7 @@ export class Device {
 
   /** What is left of the device's budget. */
   async remaining() {
-    return this.#locked(async () => this.#limits.total - spent(await load(this.#storage, this.#key)));
+    return this.#locked(async () => this.#limits.total - spent((await load(this.#storage, this.#key)).entries));
   }
 
   /** The questions, after checking that the service which asks is one of their aggregators. */
@@ -100,9 +105,10 @@ export class Device {
   async #review(questions) {
     const marks = await Promise.all(questions.map(digest));
     return this.#locked(async () => {
-      const entries = await load(this.#storage, this.#key);
+      const book = await load(this.#storage, this.#key);
+      const { entries } = book;
       const known = questions.map((question, i) => find(entries, question, this.#asker(question), marks[i]));
-      this.#checkNew(questions.filter((_, i) => !known[i]), entries);
+      await this.#checkNew(questions.filter((_, i) => !known[i]), book);
       let remaining = this.#limits.total - spent(entries);
       return questions.map((question, i) => {
         const made = offer(question, remaining, known[i]);
@@ -116,29 +122,33 @@ export class Device {
     const truths = questions.map((question) => cellOf(question, value));
     const marks = await Promise.all(questions.map(digest));
     return this.#locked(async () => {
-      const entries = await load(this.#storage, this.#key);
+      const book = await load(this.#storage, this.#key);
+      const { entries } = book;
       const known = questions.map((question, i) => find(entries, question, this.#asker(question), marks[i]));
-      this.#checkNew(questions.filter((_, i) => !known[i]), entries);
+      await this.#checkNew(questions.filter((_, i) => !known[i]), book);
       await checkToken(questions.filter((_, i) => !known[i]?.report), token);
-      const mine = known.map((entry, i) => entry ?? charged(questions[i], this.#asker(questions[i]), marks[i]));
+      const charge = (question, i) => known[i] ?? charged(question, this.#asker(question), marks[i]);
+      const mine = await Promise.all(questions.map(charge));
       entries.push(...mine.filter((_, i) => !known[i]));
-      if (known.includes(undefined)) await save(this.#storage, this.#key, entries);
+      if (known.includes(undefined)) await save(this.#storage, this.#key, book);
       const open = mine.filter((entry) => entry.report === null);
       for (const [i, entry] of mine.entries()) {
         if (entry.report !== null) continue;
         const named = questions[i].key === null ? {} : { token, report: await reportId(token, i) };
         drawInto(entry, questions[i], truths[i], this.#service, named);
       }
-      if (open.length) await save(this.#storage, this.#key, entries);
+      if (open.length) await save(this.#storage, this.#key, book);
       return mine.map((entry, i) => ({ report: report(entry), receipt: receipt(questions[i], entry, this.#service) }));
     });
   }
 
   // Questions that are not charged yet: one sheet of a campaign is ever answered, within the limits.
-  #checkNew(questions, entries) {
+  async #checkNew(questions, book) {
+    const { entries } = book;
     const again = questions.some((question) => hasAnswered(entries, question, this.#asker(question)));
     const whole = "must be the questions that this device has answered for the campaign";
     refuseUnless(!again, "campaign-answered", "campaign", whole);
+    if (questions.length && questions[0].series) await this.#checkWave(questions, questions[0].series, book);
     const charges = questions.map(({ channel, cells }) => channel.lossUpper(cells));
     for (const charge of charges) {
       const rule = `one answer may lose at most ${this.#limits.question}, this one loses ${charge}`;
@@ -150,6 +160,28 @@ export class Device {
       const rule = `requested ${wanted}, remaining ${this.#limits.total - gone} of ${this.#limits.total}`;
       throw new Refused("budget-spent", "limitTotalEpsilon", rule);
     }
+  }
+
+  // A new sheet of a series: the same questions, once for each wave, by the lot, within the promise of the series.
+  async #checkWave(questions, series, book) {
+    const asker = this.#asker(questions[0]);
+    const { lot, charges } = ofSeries(book, series, asker);
+    checkTerms(lot, series);
+    for (const verified of questions) {
+      const before = charges.find((entry) => entry.question === verified.question);
+      const same = !before || before.content === (await content(verified));
+      refuseUnless(same, "question-changed", "question", "must ask what it asked in an earlier wave of the series");
+    }
+    const again = charges.some((entry) => entry.wave === series.wave);
+    refuseUnless(!again, "campaign-answered", "series.wave", "must be a wave that this device has not answered");
+    if (lot) checkTurn(lot, series);
+    const wanted = spent(charges) + questions.reduce((sum, { channel, cells }) => sum + channel.lossUpper(cells), 0);
+    const rule = `all answers of the series may lose at most ${series.epsilon}, as it promises`;
+    refuseUnless(wanted <= series.epsilon * SLACK, "loss-over-series", "series.epsilon", rule);
+    if (lot) return;
+    book.lots.push(drawLot(series, asker, systemWord));
+    await save(this.#storage, this.#key, book);
+    checkTurn(book.lots.at(-1), series);
   }
 
   // Two tabs, two processes, two objects over one file share one ledger: whoever reads it must write it before the
@@ -170,6 +202,8 @@ function verifySheet(list) {
   const questions = [...list].map(verify);
   const one = questions.every(({ campaign }) => campaign === questions[0].campaign);
   refuseUnless(one, "sheet", "questions", "must be questions of one campaign");
+  const waves = questions.every(({ series }) => sameSeries(series, questions[0].series));
+  refuseUnless(waves, "sheet", "questions", "must be questions of one wave of one series");
   const names = questions.flatMap(({ asks }) => asks.map((ask) => ask.attribute));
   refuseUnless(allDiffer(names), "attribute-repeated", "questions", "must ask for each attribute once");
   return questions;

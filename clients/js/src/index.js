@@ -3,3 +3,4 @@ export { KINDS, readChannel } from "./channels.js";
 export { Device } from "./device.js";
 export { WIRE, cellOf, digest, fingerprint, verify } from "./question.js";
 export { Refused } from "./refused.js";
+export { drawTurns } from "./series.js";

@@ -4,6 +4,7 @@ import { isKey } from "./blind.js";
 import { MAX_CELLS, readChannel } from "./channels.js";
 import { WORD_RANGE } from "./draw.js";
 import { Refused, isObject, membersOf, refuseUnless } from "./refused.js";
+import { readSeries, seriesParts } from "./series.js";
 import { hex, sha256 } from "./system.js";
 import { allDiffer, checkText } from "./text.js";
 
@@ -20,7 +21,8 @@ const QUESTION_MEMBERS = ["wire", "campaign", "question", "asks", "channel", "ep
  *
  * @param {unknown} data a parsed question, or its JSON text
  * @returns {Readonly<object>} campaign, question, asks, channel, epsilon, aggregators (null where the one that asks
- *   takes the report), key (null in an open campaign), and from them cells and loss
+ *   takes the report), key (null in an open campaign), series (null where the campaign stands alone), and from them
+ *   cells and loss
  * @throws {Refused}
  */
 export function verify(data) {
@@ -36,6 +38,7 @@ export function verify(data) {
   const key = Object.hasOwn(rest, "key") ? rest.key : null;
   const good = !Object.hasOwn(rest, "key") || isKey(key);
   refuseUnless(good, "key", "key", "must be an odd modulus of 2048 bits in hexadecimal digits");
+  const series = readSeries(rest);
   asks.forEach(checkAsk);
   const names = asks.map((ask) => ask.attribute);
   refuseUnless(allDiffer(names), "attribute-repeated", "asks", "must ask for each attribute once");
@@ -43,17 +46,30 @@ export function verify(data) {
   refuseUnless(cells <= MAX_CELLS, "cells-count", "asks", "must have at most 2**20 combinations of levels");
   channel.check(cells);
   const loss = checkPromise(epsilon, channel, cells);
-  return Object.freeze({ campaign, question, asks, channel, epsilon, aggregators, key, cells, loss });
+  return Object.freeze({ campaign, question, asks, channel, epsilon, aggregators, key, series, cells, loss });
 }
 
 /** SHA-256 over all content of a verified question, equal in every client. */
-export async function digest({ campaign, question, asks, channel, epsilon, aggregators, key }) {
-  const promise = new DataView(new ArrayBuffer(8));
-  promise.setFloat64(0, epsilon);
-  const listed = asks.map(({ attribute, levels }) => [attribute, levels]);
-  const parts = [WIRE, campaign, question, listed, channel.parts(), hex(new Uint8Array(promise.buffer))];
-  const optional = Object.entries({ aggregators, key }).filter(([, value]) => value !== null);
-  return sha256(JSON.stringify([...parts, ...optional]));
+export async function digest(verified) {
+  const { campaign, question, aggregators, key } = verified;
+  const series = verified.series && seriesParts(verified.series, bytesOf(verified.series.epsilon));
+  const optional = Object.entries({ aggregators, key, series }).filter(([, value]) => value !== null);
+  return sha256(JSON.stringify([WIRE, campaign, question, ...asked(verified), ...optional]));
+}
+
+/** SHA-256 over what is asked, through which channel, at which promise: the same in every wave of a series. */
+export async function content(verified) {
+  return sha256(JSON.stringify(asked(verified)));
+}
+
+function asked({ asks, channel, epsilon }) {
+  return [asks.map(({ attribute, levels }) => [attribute, levels]), channel.parts(), bytesOf(epsilon)];
+}
+
+function bytesOf(number) {
+  const bytes = new DataView(new ArrayBuffer(8));
+  bytes.setFloat64(0, number);
+  return hex(new Uint8Array(bytes.buffer));
 }
 
 /** What respondents of one survey can compare: 32 hexadecimal digits over its title and all its questions. */
@@ -104,7 +120,7 @@ function questionMembers(data) {
   // The version comes first: members of a later version are not wrong, only not ours to read.
   const version = Object.hasOwn(data, "wire") && data.wire === WIRE;
   refuseUnless(version, "wire-version", "wire", `must be ${WIRE}; update the client`);
-  return membersOf(data, "question", QUESTION_MEMBERS, ["aggregators", "key"]);
+  return membersOf(data, "question", QUESTION_MEMBERS, ["aggregators", "key", "series"]);
 }
 
 function readAggregators(members) {

@@ -49,17 +49,25 @@ export function sheetOffer(offers) {
   return Object.freeze({ campaign, offers: Object.freeze(offers), loss, charge, remaining, statement: said });
 }
 
-function statement({ campaign, asks, channel, cells }, { loss, charge, kept, odds, remaining }, known) {
+function statement({ campaign, asks, channel, cells, series }, { loss, charge, kept, odds, remaining }, known) {
   const names = asks.map(({ attribute }) => `'${attribute}'`).join(" and ") + (asks.length > 1 ? " together" : "");
   return [
     `The campaign '${campaign}' asks for ${names} (${cells} possible answers).`,
     SAID[channel.words]({ kept: short(kept), same: short(1 - kept), channel, cells }),
     "Whatever is sent, it changes the odds between any two answers you may have",
     `by a factor of ${short(odds)} at most (epsilon ${short(loss)}).`,
+    ...(series ? [promise(series)] : []),
     known
       ? "Answering it costs nothing more: it is charged already, and only one report is ever given."
       : left(charge, remaining, "this answer"),
   ].join(" ");
+}
+
+function promise({ id, wave, waves, turns, epsilon }) {
+  return (
+    `This is wave ${wave} of ${waves} of the series '${id}'. Your device answers in ${turns} of them, which it has ` +
+    `drawn by lot, and all its answers in all waves together lose at most ${short(epsilon)}.`
+  );
 }
 
 function left(charge, remaining, what) {

@@ -211,7 +211,7 @@ test("an entry of an earlier version counts for every service", async () => {
   const first = await make(storage).answer(ask(), "daily");
   const { entries } = JSON.parse(storage.getItem(KEY));
   for (const entry of entries) delete entry.service;
-  await save(storage, KEY, entries);
+  await save(storage, KEY, { entries, lots: [] });
   for (const service of [SERVICE, "https://other.example"]) {
     const device = make(storage, 4, 2, service);
     assert.deepEqual((await device.answer(ask(), "never")).report, first.report);
@@ -336,4 +336,65 @@ test("who has no value answers by chance", async () => {
     seen.add((await device.answer(ask(), null)).report.answer);
   }
   assert.equal(seen.size, ask().asks[0].levels.length);
+});
+
+function wave(number, { waves = 3, turns = 1, epsilon = 3.5, ...members } = {}) {
+  const series = { id: "panel", wave: number, waves, turns, epsilon };
+  return { ...ask(), campaign: `panel.${number}`, series, ...members };
+}
+
+/** The waves in which a device answers, asked in all of them. */
+async function turnsOf(device, waves, turns) {
+  const mine = [];
+  for (let number = 1; number <= waves; number++) {
+    try {
+      await device.review(wave(number, { waves, turns }));
+      mine.push(number);
+    } catch (error) {
+      assert.equal(error.reason, "not-your-turn");
+      assert.ok(error.next === null || error.next > number);
+    }
+  }
+  return mine;
+}
+
+test("the waves of a series are drawn once, and looking at them costs nothing", async () => {
+  const [storage, seen] = [new MemoryStorage(), new Set()];
+  const first = await turnsOf(make(storage), 5, 2);
+  assert.equal(first.length, 2);
+  assert.deepEqual(await turnsOf(make(storage), 5, 2), first);
+  assert.equal(await make(storage).remaining(), 4);
+  for (let i = 0; i < 60; i++) for (const number of await turnsOf(make(), 5, 2)) seen.add(number);
+  assert.equal(seen.size, 5);
+});
+
+test("each turn is a new report and a new charge, and a wave is answered once", async () => {
+  const device = make();
+  const first = await device.answer(wave(1, { turns: 3 }), "daily");
+  const second = await device.answer(wave(2, { turns: 3 }), "daily");
+  assert.notEqual(first.report.report, second.report.report);
+  assert.deepEqual(await device.answer(wave(2, { turns: 3 }), "never"), second);
+  assert.ok(Math.abs((await device.remaining()) - (4 - 2 * Math.log(3))) < 1e-9);
+  const again = device.answer(wave(1, { turns: 3, campaign: "again" }), "daily");
+  await assert.rejects(again, refusedFor("campaign-answered"));
+  const channel = { kind: "rr", keep: 2, fake: [1, 1, 2] };
+  const changed = device.answer(wave(3, { turns: 3, channel }), "daily");
+  await assert.rejects(changed, refusedFor("question-changed"));
+});
+
+test("the terms of a series hold from the lot on", async () => {
+  const storage = new MemoryStorage();
+  const mine = await turnsOf(make(storage), 3, 1);
+  for (const terms of [{ turns: 2 }, { waves: 4 }, { epsilon: 2 }]) {
+    await assert.rejects(make(storage).review(wave(mine[0], terms)), refusedFor("series-changed"));
+  }
+  const text = storage.getItem(KEY);
+  storage.setItem(KEY, text.replace('"turns":1', '"turns":2'));
+  await assert.rejects(make(storage).review(wave(1)), refusedFor("ledger-corrupt"));
+});
+
+test("the statement names the promise of all waves", async () => {
+  const { statement } = await make().review(wave(2, { turns: 3 }));
+  assert.match(statement, /wave 2 of 3 of the series 'panel'/);
+  assert.match(statement, /all its answers in all waves together lose at most 3\./);
 });

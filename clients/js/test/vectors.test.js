@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Device, Refused, cellOf, digest, readChannel, verify } from "../src/index.js";
+import { Device, Refused, cellOf, digest, drawTurns, readChannel, verify } from "../src/index.js";
+import { content } from "../src/question.js";
 import { MemoryStorage } from "./storage.js";
 
 const vectors = (name) => JSON.parse(readFileSync(new URL(`../../../spec/vectors/${name}.json`, import.meta.url)));
@@ -40,11 +41,16 @@ test("loss", () => {
   }
 });
 
-for (const { name, question, value, digest: expected, loss: epsilon } of vectors("accept")) {
+for (const { name, waves, turns, words, drawn, consumed } of vectors("lot")) {
+  test(`lot: ${name}`, () => assert.deepEqual(drawTurns(waves, turns, listed(words)), { drawn, words: consumed }));
+}
+
+for (const { name, question, value, digest: expected, loss: epsilon, content: asked } of vectors("accept")) {
   test(`accept: ${name}`, async () => {
     const verified = verify(question);
     close(verified.loss, epsilon);
     assert.equal(await digest(verified), expected);
+    if (asked) assert.equal(await content(verified), asked);
     const device = new Device({ service: "https://survey.example", storage: new MemoryStorage(), limitTotalEpsilon: 50, limitQuestionEpsilon: 50 });
     const { receipt } = await device.answer(question, value);
     assert.equal(receipt.digest, expected);

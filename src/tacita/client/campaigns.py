@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
@@ -13,13 +14,23 @@ from tacita.collect.device.question import Report
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.tables.release import Releases
-from tacita.wire import Accepted, BlindSignature, CampaignInfo, InvitationCodes, MeanInfo, PlannedCollection, Sheet
+from tacita.wire import (
+    Accepted,
+    BlindSignature,
+    CampaignInfo,
+    ChangeInfo,
+    InvitationCodes,
+    MeanInfo,
+    PlannedCollection,
+    Sheet,
+)
 
 __all__ = ["BATCH_REPORTS", "CampaignCalls"]
 
 BATCH_REPORTS = 1000
 """Reports in one request; a batch counts as a whole or not at all."""
 _LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
+_LIST_CHANGES = TypeAdapter(list[ChangeInfo])
 _LIST_MEANS = TypeAdapter(list[MeanInfo])
 
 Tables = Iterable[Iterable[str]]
@@ -59,9 +70,9 @@ class CampaignCalls(Calls):
             domain: What may be asked.
             tables: The tables that matter.
             title: What respondents see.
-            epsilon: What answering may cost each of them.
-            respondents: How many are expected.
-            options: mode, answers, channel, dependence, phases, first, minimum, closes, rounds, stop,
+            epsilon: What answering may cost each of them; in a series of waves, all waves together.
+            respondents: How many are expected; in a series, in the whole panel.
+            options: mode, answers, channel, dependence, phases, first, waves, turns, minimum, closes, rounds, stop,
                 keep_reports, draft, id; see the reference of the route.
         """
         body = _collection(domain, tables, epsilon, respondents) | {"title": title} | options
@@ -76,6 +87,36 @@ class CampaignCalls(Calls):
         """Accept no more reports."""
         path = f"/v1/campaigns/{quote(id, safe='')}/close"
         return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
+
+    def next_wave(self, id: str, *, closes: dt.datetime | None = None) -> CampaignInfo:
+        """Open the next wave of a series, with the same questions; the wave before it is closed.
+
+        Args:
+            id: The series, or any wave of it.
+            closes: When the new wave closes by itself.
+        """
+        path = f"/v1/campaigns/{quote(id, safe='')}/waves"
+        body = {"closes": closes.isoformat() if closes else None}
+        return CampaignInfo.model_validate_json(self._post(path, body))
+
+    def waves(self, id: str) -> list[CampaignInfo]:
+        """List the waves so far of the series that a campaign is in."""
+        return _LIST_CAMPAIGNS.validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/waves"))
+
+    def changes(
+        self, id: str, since: int | None = None, *, by: Sequence[str] = (), level: float = 0.95
+    ) -> list[ChangeInfo]:
+        """Return what has changed between two waves of a series, with intervals.
+
+        Args:
+            id: The later wave.
+            since: The number of the earlier one; the wave before, if not given.
+            by: Only the table over these attributes; otherwise all single attributes, tables and means.
+            level: Of each interval.
+        """
+        query = {"since": since, "by": ",".join(by), "level": level}
+        query = {name: value for name, value in query.items() if value}
+        return _LIST_CHANGES.validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/changes", query))
 
     def questions(self, id: str) -> list[dict[str, Any]]:
         """Fetch the questions for one respondent, as sent; a `Device` checks them before it answers."""

@@ -33,6 +33,7 @@ _HOMES = {
     "wald_test": "analysis.independence",
     "monte_carlo_test": "analysis.independence_simulated",
     "find_rules": "analysis.rules",
+    "find_changes": "analysis.changes",
     "learn_network": "analysis.learn_network",
     "learn_structure": "analysis.learn_network",
     "StopRule": "planning.stopping",

@@ -56,6 +56,8 @@ async def design_of(
         penalty=body.penalty,
         phases=body.phases,
         first=body.first,
+        waves=body.waves,
+        turns=body.turns,
         floor=body.rounds.floor if isinstance(body, NewCampaign) and body.rounds else Rounds(size=1).floor,
     )
     return await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)

@@ -18,6 +18,7 @@ __all__ = [
     "BlockTable",
     "CampaignInfo",
     "CampaignQuestion",
+    "ChangeInfo",
     "CollectionPlan",
     "IntegrityInfo",
     "InvitationCodes",
@@ -27,12 +28,14 @@ __all__ = [
     "NetworkInfo",
     "NewCampaign",
     "NewInvitations",
+    "NextWave",
     "PlannedCollection",
     "PlannedQuestion",
     "Redemption",
     "ReportBatch",
     "RoundsModel",
     "RuleInfo",
+    "SeriesInfo",
     "Sheet",
     "StopModel",
     "TallyInfo",
@@ -47,7 +50,9 @@ class CollectionPlan(RequestModel):
     domain: dict[str, Any] = Field(alias="schema", description="Attributes and levels, as `tacita schema` writes.")
     tables: list[list[str]] = Field(min_length=1, description="The tables that matter.")
     epsilon: float
-    respondents: int = Field(ge=1, description="How many are expected to answer.")
+    respondents: int = Field(
+        ge=1, description="How many are expected to answer; in a series, the people of the whole panel."
+    )
     mode: Literal["auto", "singles", "tables", "views"] = "auto"
     answers: Literal["one", "view"] = "one"
     channel: ChannelName = Field(
@@ -68,6 +73,15 @@ class CollectionPlan(RequestModel):
     )
     first: float = Field(
         default=0.3, ge=0.05, le=0.95, description="With two phases: the share of the respondents in the first."
+    )
+    waves: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="Number of waves of a series in which the same is asked. Epsilon is then that of all of them.",
+    )
+    turns: int = Field(
+        default=1, ge=1, le=1000, description="Number of the waves in which each respondent answers, chosen at random."
     )
 
 
@@ -137,6 +151,9 @@ class PlannedCollection(ResponseModel):
     respondents: int
     phases: int = Field(description="2 where a second block follows from the first one's reports.")
     first: float | None = Field(description="Share of the respondents in the first of two phases.")
+    waves: int = Field(description="Waves of a series; epsilon and respondents are those of one wave.")
+    turns: int = Field(description="Waves in which each respondent answers.")
+    epsilon_series: float = Field(description="The most that a respondent loses in all waves together.")
     questions: list[PlannedQuestion]
     predictions: list[dict[str, Any]]
 
@@ -156,6 +173,37 @@ class CampaignQuestion(ResponseModel):
     )
 
 
+class SeriesInfo(ResponseModel):
+    """The series that a campaign is a wave of."""
+
+    id: str = Field(description="The same in all waves; the id of the first.")
+    wave: int
+    waves: int
+    turns: int = Field(description="Waves in which each respondent answers, chosen at random.")
+    epsilon: float = Field(description="The most that a respondent loses in all waves together.")
+
+
+class NextWave(RequestModel):
+    """The next wave of a series: everything but its end is as in the waves before."""
+
+    closes: Moment | None = None
+
+
+class ChangeInfo(ResponseModel):
+    """The change of a share, or of a mean, between two waves."""
+
+    attributes: list[str]
+    levels: list[str] = Field(description="Of the attributes; empty for a mean.")
+    before: float
+    after: float
+    change: float
+    std: float
+    low: float
+    high: float
+    p_value: float = Field(description="That nothing has changed, of this change alone.")
+    adjusted: float = Field(description="The same for all changes of the answer together.")
+
+
 class CampaignInfo(ResponseModel):
     """A campaign and how many have answered."""
 
@@ -170,6 +218,7 @@ class CampaignInfo(ResponseModel):
     epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
     phases: int = Field(description="2 where block 2 follows from the reports of block 1.")
     first_respondents: int | None = Field(description="The number after whom the second phase begins.")
+    series: SeriesInfo | None = Field(description="The series that it is a wave of; null where it stands alone.")
     participation: Literal["open", "invited"]
     influence: str = Field(description="How far one sender can move a table.")
     terms: dict[str, Any]

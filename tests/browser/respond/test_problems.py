@@ -153,3 +153,28 @@ def test_chosen_answers_do_not_survive_leaving_the_page(service, campaign, page,
     person.button("begin").click()
     assert page.locator("input:checked").count() == 0
     assert page.evaluate("history.state") == {"place": 1}
+
+
+def test_the_turns_of_a_series(service, campaign, received, page, respondent):
+    """All waves are opened one after the other: the device answers in one, and says in the others when its turn is."""
+    person = respondent(page)
+    ids = [campaign(id="panel", waves=3)]
+    answered = []
+    for number in (1, 2, 3):
+        page.goto(f"{service.url}/{ids[-1]}")
+        turn, begin = person.words["problem.turn.heading"], person.button("begin")
+        expect(page.get_by_role("heading", name=turn).or_(begin)).to_be_visible()
+        if begin.is_visible():
+            assert f"Wave {number} of 3 of a series" in page.locator("main").inner_text()
+            person.answer(f"{service.url}/{ids[-1]}", "daily")
+            person.sees("result.sent")
+            answered.append(number)
+        else:
+            told = page.locator("main").inner_text()
+            assert "Nothing was sent" in told
+            assert ("Its next turn is wave" in told) == (not answered)
+        if number < 3:
+            with service.client() as client:
+                ids.append(client.next_wave("panel").id)
+    assert len(answered) == 1
+    assert [received(id) for id in ids] == [int(number in answered) for number in (1, 2, 3)]

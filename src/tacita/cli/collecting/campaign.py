@@ -1,4 +1,4 @@
-"""`tacita collect create|open|status|close|export|merge`: campaigns in the state database."""
+"""`tacita collect create|open|wave|status|close|export|merge`: campaigns in the state database."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from tacita.cli.collecting.collect import (
     PenaltyName,
     PhasesOption,
     Respondents,
+    Turns,
+    Waves,
     app,
     show_design,
     workload_of,
@@ -75,11 +77,21 @@ def _show(campaign: Campaign) -> None:
     if campaign.design.first is not None:
         following = f"the second begins after {campaign.design.first_respondents:,} respondents"
         show.say(f"Phase {campaign.block} of 2" + (f"; {following}" if campaign.block == 1 else ""))
+    if (series := campaign.form.series) is not None:
+        show.say(
+            f"Wave {series.wave} of {series.waves} of the series {series.id}: each respondent answers in "
+            f"{series.turns}, chosen at random, and loses at most {series.epsilon:g} in all waves together."
+        )
     show.say(campaign.as_dict()["influence"])
     show.say(f"Fingerprint {campaign.fingerprint}: publish it, so that respondents can compare what their page shows.")
     one = campaign.terms.rounds is None and campaign.design.first is None
     title = "Questions" if one else f"Questions of block {campaign.block}"
     show.grid(title, ("id", "asks", "channel", ">cells", ">reports", ">one_report"), rows)
+
+
+def _wave(campaign: Campaign) -> str:
+    series = campaign.form.series
+    return "" if series is None else f"{series.wave} of {series.waves}"
 
 
 def _out(campaign: Campaign, json: bool) -> None:
@@ -130,6 +142,8 @@ def create(
     penalty: PenaltyName = "distance",
     phases: PhasesOption = "one",
     first: FirstShare = FIRST,
+    waves: Waves = 1,
+    turns: Turns = 1,
     minimum: Annotated[int, typer.Option(help="Least number of answers to a table before it is published.")] = 100,
     closes: Annotated[str | None, typer.Option(help="Time at which it closes by itself.")] = None,
     block: Annotated[
@@ -178,6 +192,8 @@ def create(
         floor=floor,
         phases=phases,
         first=first,
+        waves=waves,
+        turns=turns,
     )
     terms = Terms(
         minimum=minimum,
@@ -223,8 +239,22 @@ def status(
     if json:
         show.print_json([campaign.as_dict() for campaign in found])
         return
-    rows = [(c.id, c.title, c.state, f"{c.reports:,}", f"{c.created:%Y-%m-%d}") for c in found]
-    show.grid("Campaigns", ("id", "title", "state", ">reports", "created"), rows)
+    rows = [(c.id, c.title, _wave(c), c.state, f"{c.reports:,}", f"{c.created:%Y-%m-%d}") for c in found]
+    show.grid("Campaigns", ("id", "title", "wave", "state", ">reports", "created"), rows)
+
+
+@app.command()
+def wave(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The series, or any wave of it.")],
+    closes: Annotated[str | None, typer.Option(help="Time at which the new wave closes by itself.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Open the next wave of a series, with the same questions; the wave before it is closed."""
+    campaign = campaigns_of(state).next_wave(id, closes=_moment(closes))
+    _out(campaign, json)
+    if not json:
+        show.say(f"Devices fetch their questions from /v1/campaigns/{campaign.id}/questions of `tacita serve`.")
 
 
 @app.command()

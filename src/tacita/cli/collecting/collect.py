@@ -38,6 +38,8 @@ __all__ = [
     "PenaltyName",
     "PhasesOption",
     "Respondents",
+    "Turns",
+    "Waves",
     "app",
     "show_design",
     "show_means",
@@ -88,6 +90,18 @@ PhasesOption = Annotated[
     ),
 ]
 FirstShare = Annotated[float, typer.Option("--first", help="With two phases: share of the respondents in the first.")]
+Waves = Annotated[
+    int,
+    typer.Option(
+        "--waves",
+        help="Ask the same in so many waves of a series. Epsilon bounds the loss of each respondent in all of them, "
+        "and the respondents are those of the whole panel.",
+    ),
+]
+Turns = Annotated[
+    int,
+    typer.Option("--turns", help="With --waves: number of waves in which each respondent answers, chosen at random."),
+]
 Dependence = Annotated[
     float, typer.Option(help="Expected distance of tables from independence (total variation). Your own guess.")
 ]
@@ -125,6 +139,11 @@ def show_design(design: CollectionDesign) -> None:
         show.say(
             f"Two phases: these questions for the first {design.first_respondents:,} respondents. Numbers of answers "
             "and errors are those of one phase."
+        )
+    if design.waves > 1:
+        show.say(
+            f"A series of {design.waves} waves: each respondent answers in {design.turns}, chosen at random, and "
+            f"loses at most {design.epsilon_series:g} in all. Answers and errors are those of one wave."
         )
     if design.rehearsed is not None:
         show.say(f"Expected distance of a published table from the truth: {number(design.rehearsed, share=True)}.")
@@ -172,6 +191,8 @@ def plan(
     penalty: PenaltyName = "distance",
     phases: PhasesOption = "one",
     first: FirstShare = FIRST,
+    waves: Waves = 1,
+    turns: Turns = 1,
     half_width: Annotated[
         float | None, typer.Option(help="Compute the respondents needed to know every share to within this.")
     ] = None,
@@ -191,6 +212,8 @@ def plan(
         penalty=penalty,
         phases=phases,
         first=first,
+        waves=waves,
+        turns=turns,
     )
     found = None if half_width is None else _needed(design, half_width)
     if json:

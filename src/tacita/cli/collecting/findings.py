@@ -1,4 +1,4 @@
-"""`tacita collect tables|means|test|network|rules|synthesize`: results of a campaign, at no further cost."""
+"""`tacita collect tables|means|changes|test|network|rules|synthesize`: results of a campaign, at no further cost."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tacita.cli.parts import show
 from tacita.cli.parts.files import ROWS, check_files
 from tacita.cli.parts.options import Json, State
 from tacita.collect.analysis import findings
+from tacita.collect.analysis.changes import Change, find_changes
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.rules import find_rules
 from tacita.collect.estimating.means import collected_means
@@ -132,6 +133,49 @@ def means(
     if not found:
         show.say("No number was asked by itself.")
     show_means(found)
+
+
+@app.command()
+def changes(
+    id: CampaignId,
+    since: Annotated[
+        int | None, typer.Option(help="Number of the earlier wave; the wave before, if not given.", min=1)
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", "-b", help="Only these tables; otherwise all single attributes, tables and means."),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of each interval.")] = 0.95,
+    most: Annotated[int, typer.Option(help="Number of changes shown, the clearest first.", min=1)] = 20,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Show what has changed between two waves of a series, with error bars."""
+    before, after = campaigns_of(state).since(id, since)
+    found = find_changes(before, after, by=[_names(text) for text in by or ()], level=level)
+    if json:
+        show.print_json([change.as_dict() for change in found])
+        return
+    rows = [_row(change) for change in sorted(found, key=lambda change: change.p_value)[:most]]
+    columns = ("what", ">before", ">after", ">change", f">{level:.0%} interval", ">p", ">p of all")
+    show.grid("Changes, the clearest first", columns, rows)
+    if len(found) > most:
+        show.say(f"{len(found) - most:,} more: `--most {len(found)}` shows all.")
+    show.say("p of all: the probability that any of these changes would look so clear if nothing had changed.")
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    pairs = [f"{name}={label}" for name, label in zip(change.attributes, change.levels, strict=False)]
+    share = bool(change.levels)
+    return (
+        ", ".join(pairs) or f"mean of {change.attributes[0]}",
+        number(change.before, share=share),
+        number(change.after, share=share),
+        number(change.change, share=share),
+        f"{number(change.low, share=share)} to {number(change.high, share=share)}",
+        f"{change.p_value:.2g}",
+        f"{change.adjusted:.2g}",
+    )
 
 
 @app.command("test")

@@ -14,6 +14,7 @@ from tacita.collect.channels.protocol import traits_of
 from tacita.collect.channels.wiring import wire_of
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.collect.device.question import SLACK, Ask, Question, fingerprint
+from tacita.collect.device.series import Series
 from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.collect.planning.phases import check_phases
 from tacita.domain import Domain
@@ -65,6 +66,11 @@ class Form:
     def key(self) -> str | None:
         """The key that signs tokens, in an invited campaign."""
         return self.questions[0].key
+
+    @property
+    def series(self) -> Series | None:
+        """The series that it is a wave of, if it is one."""
+        return self.questions[0].series
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -185,6 +191,7 @@ class Campaign:
             "epsilon": self.design.epsilon_upper,
             "phases": 1 if self.design.first is None else 2,
             "first_respondents": None if self.design.first is None else self.design.first_respondents,
+            "series": None if self.form.series is None else self.form.series.to_dict(),
             "participation": "invited" if self.terms.invited else "open",
             "influence": INVITED if self.terms.invited else OPEN,
             "terms": self.terms.as_dict(),
@@ -214,6 +221,7 @@ def question_of(
     promise: float,
     aggregators: tuple[str, ...] | None = None,
     key: str | None = None,
+    series: Series | None = None,
 ) -> Question:
     """A question of a design in the form that devices are sent.
 
@@ -225,6 +233,7 @@ def question_of(
         promise: The loss that the owner promises for this question.
         aggregators: The origins that share the campaign, where there are several.
         key: The key that signs tokens, in an invited campaign.
+        series: The series that the campaign is a wave of.
     """
     names = [domain[name] for name in asked.attributes]
     return Question(
@@ -235,6 +244,7 @@ def question_of(
         epsilon=promise,
         aggregators=aggregators,
         key=key,
+        series=series,
     )
 
 
@@ -250,9 +260,10 @@ def check_limits(design: CollectionDesign) -> None:
         InvalidInput: A question or a view loses more than the usual limits of a device.
     """
     answer = max(asked.channel.epsilon_upper for asked in design.questions)
+    total = design.epsilon_upper if design.waves == 1 else design.epsilon_series
     for what, loss, limit in (
         ("with one answer", answer, USUAL_LIMITS.question),
-        ("in all", design.epsilon_upper, USUAL_LIMITS.total),
+        ("in all", total, USUAL_LIMITS.total),
     ):
         if loss > limit * SLACK:
             raise InvalidInput(

@@ -6,6 +6,7 @@ campaign on at most once, under a lock.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import logging
 import random
@@ -40,11 +41,13 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
+from tacita.collect.campaigns.waves import check_series, check_wave, ids_of_waves, series_of
 from tacita.collect.channels.following import next_channel
 from tacita.collect.channels.protocol import About, Channel, respondents_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
+from tacita.collect.device.series import Series
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.tally import Participation, Tally
 from tacita.collect.planning.design import Asked, CollectionDesign
@@ -103,13 +106,29 @@ class Campaigns:
         terms = terms or Terms()
         if terms.stop is not None and design.first is None:  # the sizes of all looks are fixed before the first report
             terms = replace(terms, stop=plan_stop(design, terms.stop, least=terms.minimum))
+        id = id or f"cp_{uuid.uuid4().hex}"
         design.domain.require_public()
         check_title(title)
         check_rounds(design, terms.rounds)
         check_two_phases(design, terms)
+        check_series(design, terms, id)
         if not terms.raised_limits:
             check_limits(design)
-        id = id or f"cp_{uuid.uuid4().hex}"
+        with self._database.writing() as connection:
+            self._insert(connection, id, title, design, terms, principal, series_of(design, id, 1))
+        return self.get(id)
+
+    def _insert(
+        self,
+        connection: sa.Connection,
+        id: str,
+        title: str,
+        design: CollectionDesign,
+        terms: Terms,
+        principal: str,
+        series: Series | None,
+    ) -> None:
+        """Store a draft with its questions."""
         stored = {
             "terms": terms.as_dict(),
             "domain": design.domain.as_dict(),
@@ -120,6 +139,8 @@ class Campaigns:
                 "wanted": design.wanted,
                 "penalty": design.penalty,
                 "first": design.first,
+                "waves": design.waves,
+                "turns": design.turns,
             },
             "why": design.why,
         }
@@ -133,19 +154,71 @@ class Campaigns:
             "created": now(),
             "reason": "",
         }
+        try:
+            connection.execute(campaigns.insert().values(row))
+        except sa.exc.IntegrityError:
+            raise Conflict("exists already", field="campaign", value=id) from None
+        key = None
+        if terms.invited:
+            signer = TokenKey.new()
+            signer.save(connection, number_of(connection, id))
+            key = signer.public
+        self._store_questions(connection, id, design, terms, key, block=1, known=0, series=series)
+        append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
+
+    def next_wave(self, id: str, *, closes: dt.datetime | None = None, principal: str = LOCAL) -> Campaign:
+        """Open the next wave of a series, with the same questions, and close the one before it.
+
+        Args:
+            id: Any wave of the series.
+            closes: When the new wave closes by itself.
+            principal: Who opens it.
+
+        Raises:
+            Conflict: The campaign is in no series, its last wave is a draft, or there is no wave left.
+        """
+        series = check_wave(self.get(id).form.series, id, "open")
         with self._database.writing() as connection:
-            try:
-                connection.execute(campaigns.insert().values(row))
-            except sa.exc.IntegrityError:
-                raise Conflict("exists already", field="campaign", value=id) from None
-            key = None
-            if terms.invited:
-                signer = TokenKey.new()
-                signer.save(connection, number_of(connection, id))
-                key = signer.public
-            self._store_questions(connection, id, design, terms, key, block=1, known=0)
-            append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
-        return self.get(id)
+            first = self._load(connection, series.id, lock=True)  # two that come at once open one wave each, in turn
+            names = ids_of_waves(series.id, series.waves)
+            there = sa.select(campaigns.c.id).where(campaigns.c.id.in_(names[1:]))
+            known = {*connection.execute(there).scalars()}
+            last = next((self._load(connection, name, lock=True) for name in names[:0:-1] if name in known), first)
+            before = check_wave(last.form.series, last.id, last.state)
+            if last.state == "open":
+                self._close(connection, last, "the next wave has begun", principal)
+            wave, terms = before.wave + 1, replace(last.terms, closes=closes)
+            following, name = replace(before, wave=wave), names[wave - 1]
+            self._insert(connection, name, last.title, last.design, terms, principal, following)
+            self._set(connection, name, state="open", block_opened=now())
+            append(connection, "campaign-opened", name, principal, title=last.title)
+        return self.get(name)
+
+    def since(self, id: str, wave: int | None = None) -> tuple[Tally, Tally]:
+        """Return the counts of an earlier wave of the same series, and those of this one.
+
+        Args:
+            id: The later wave.
+            wave: The number of the earlier one; the wave before, if not given.
+        """
+        series = self.get(id).form.series
+        if series is None:
+            raise Conflict("stands alone: there is no earlier wave", field="campaign", value=id)
+        wave = series.wave - 1 if wave is None else wave
+        if not 1 <= wave < series.wave:
+            raise InvalidInput(f"must be a wave before this one, which is {series.wave}", field="since", value=wave)
+        return self.tally(ids_of_waves(series.id, series.waves)[wave - 1]), self.tally(id)
+
+    def waves(self, id: str) -> Sequence[Campaign]:
+        """Return all waves so far of the series that a campaign is in, in order; itself where it stands alone."""
+        with self._database.snapshot() as connection:
+            campaign = self._load(connection, id)
+            if (series := campaign.form.series) is None:
+                return [campaign]
+            names = ids_of_waves(series.id, series.waves)
+            there = {*connection.execute(sa.select(campaigns.c.id).where(campaigns.c.id.in_(names))).scalars()}
+            found = [self._load(connection, name) for name in names if name in there]
+        return [each for each in found if each.form.series is not None and each.form.series.id == series.id]
 
     def open(self, id: str, *, principal: str = LOCAL) -> Campaign:
         """Let people answer. A campaign that is open stays so; one that is closed cannot be opened again."""
@@ -519,13 +592,14 @@ class Campaigns:
         *,
         block: int,
         known: int,
+        series: Series | None = None,
     ) -> None:
         """Store the questions of a block after those that are known, with empty tallies."""
         number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
         rows, empty = [], []
         for number, asked in enumerate(design.questions):
             promise = design.promise(number)
-            question = question_of(id, number, asked, design.domain, promise, terms.aggregators, key)
+            question = question_of(id, number, asked, design.domain, promise, terms.aggregators, key, series)
             rows.append(
                 {
                     "campaign": id,

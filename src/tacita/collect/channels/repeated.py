@@ -2,7 +2,9 @@
 
 Privacy: local. The losses of fresh reports about one value add up nearly in full: composition does not protect people
 who are asked daily. Memoisation does: a device that keeps its report and sends it again loses nothing more, however
-often it is asked, as long as the answer and the question stay the same (`tacita.collect.device.device` does that).
+often it is asked, as long as the answer and the question stay the same (`tacita.collect.device.device` does that). A
+device that keeps a report for each answer and follows changes would reveal them: waves of a series draw anew, in turns
+that look at no answer (docs/claims/waves.md).
 Claim page: docs/claims/composition.md.   Flags: unvetted.
 """
 

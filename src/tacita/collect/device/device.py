@@ -1,9 +1,9 @@
 """The respondent's side: a device that trusts no one.
 
 It computes the loss from the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
-before it draws, and keeps the one report it ever gives to a question. The true value and the coin are in no file
-and in no message. Standard library only, so that a person can read all code that runs: the modules of this package
-and `tacita.errors`.
+before it draws, and keeps the one report it ever gives to a question. In a series of waves it answers in those only
+that it has drawn by lot. The true value and the coin are in no file and in no message. Standard library only, so that
+a person can read all code that runs: the modules of this package and `tacita.errors`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tacita.collect.device.channels import Answer
 from tacita.collect.device.draw import below
 from tacita.collect.device.ledger import DeviceLedger, Entry, OpenLedger
 from tacita.collect.device.question import SLACK, Ask, Question, Refusal, Report, check_origin, seen, shard_of
+from tacita.collect.device.series import Lot, Series
 from tacita.errors import InvalidInput
 
 __all__ = ["USUAL_LIMITS", "Device", "Limits", "Offer", "Receipt", "SheetOffer"]
@@ -156,7 +157,9 @@ class Device:
                 raise InvalidInput("must be positive and finite", field=name, value=limit)
 
     def review(self, question: object) -> Offer:
-        """Describe what answering would mean; send, draw and charge nothing.
+        """Describe what answering would mean; send and charge nothing, and draw no answer.
+
+        For the first question of a series, the waves in which this device answers are drawn and stored.
 
         Args:
             question: A `Question`, its parsed JSON, or its JSON text.
@@ -167,7 +170,7 @@ class Device:
         return self._review(self._addressed([_verified(question)]))[0]
 
     def review_sheet(self, questions: Sequence[object]) -> SheetOffer:
-        """Describe what answering several questions together would mean; send, draw and charge nothing.
+        """Describe what answering several questions together would mean, as `review` does for one.
 
         Args:
             questions: Questions of one campaign, each as in `review`, that ask for no attribute twice.
@@ -283,6 +286,8 @@ class Device:
                 value=questions[0].campaign,
                 hint="A device answers one sheet of a campaign: each table states the loss of one",
             )
+        if questions and questions[0].series is not None:
+            self._check_wave(questions, questions[0].series, ledger)
         for question in questions:
             if question.charge > self.limit_question_epsilon * SLACK:
                 raise Refusal(
@@ -301,6 +306,51 @@ class Device:
                 hint="The budget that the owner of this device allows is spent",
             )
 
+    def _check_wave(self, questions: Sequence[Question], series: Series, ledger: OpenLedger) -> None:
+        """Check a new sheet of a series: same questions, once for each wave, by the lot, within the series' promise."""
+        asker = self._asker(questions[0])
+        lot, charged = ledger.lot(series.id, asker), ledger.of_series(series.id, asker)
+        if lot is not None and lot.terms != series.terms:
+            raise Refusal(
+                "series-changed",
+                "must have as many waves and turns as before, and the same promise",
+                field="series",
+                value=series.id,
+                hint="Begin a series under a new identifier; that is a new charge",
+            )
+        before = {entry.question: entry.content for entry in charged}
+        for question in questions:
+            if before.get(question.question, question.content) != question.content:
+                raise Refusal(
+                    "question-changed",
+                    "must ask what it asked in an earlier wave of the series",
+                    field="question",
+                    value=question.question,
+                    hint="Ask something else in a series, or a campaign, of its own; that is a new charge",
+                )
+        if any(entry.wave == series.wave for entry in charged):
+            raise Refusal(
+                "campaign-answered",
+                "must be a wave that this device has not answered",
+                field="series.wave",
+                value=series.wave,
+                hint="A device answers one sheet of a wave, whatever the campaign is called",
+            )
+        if lot is not None:
+            lot.check_turn(series)
+        wanted = math.fsum([*(entry.loss for entry in charged), *(question.charge for question in questions)])
+        if wanted > series.epsilon * SLACK:
+            raise Refusal(
+                "loss-over-series",
+                f"all answers of the series may lose at most {series.epsilon:.6g}, as it promises",
+                field="series.epsilon",
+                value=wanted,
+            )
+        if lot is None:
+            lot = Lot.draw(series, asker, _system_words())
+            ledger.keep_lot(lot)
+            lot.check_turn(series)
+
 
 # -- reading -----------------------------------------------------------------------------------------------
 
@@ -318,6 +368,8 @@ def _sheet(questions: object) -> list[Question]:
     checked = [_verified(question) for question in questions]
     if len({question.campaign for question in checked}) > 1:
         raise Refusal("sheet", "must be questions of one campaign", field="questions")
+    if any(question.series != checked[0].series for question in checked):
+        raise Refusal("sheet", "must be questions of one wave of one series", field="questions")
     names = [seen(name) for question in checked for name in question.attributes]
     if len(set(names)) < len(names):
         raise Refusal("attribute-repeated", "must ask for each attribute once", field="questions")
@@ -340,6 +392,9 @@ def _charge(question: Question, asker: str) -> Entry:
         digest=question.digest,
         loss=question.charge,
         date=datetime.now(UTC).date().isoformat(),
+        series=None if question.series is None else question.series.id,
+        wave=None if question.series is None else question.series.wave,
+        content=None if question.series is None else question.content,
     )
 
 
@@ -440,11 +495,21 @@ def _statement(question: Question, remaining: float, known: Entry | None) -> str
         "Whatever is sent, it changes the odds between any two answers you may have"
         f" by a factor of {odds:.4g} at most (epsilon {question.charge:.6g}).",
     ]
+    if question.series is not None:
+        lines.append(_promise(question.series))
     if known is None:
         lines.append(_left(question.charge, remaining, "this answer"))
     else:
         lines.append("Answering it costs nothing more: it is charged already, and only one report is ever given.")
     return " ".join(lines)
+
+
+def _promise(series: Series) -> str:
+    return (
+        f"This is wave {series.wave} of {series.waves} of the series {series.id!r}. Your device answers in"
+        f" {series.turns} of them, which it has drawn by lot, and all its answers in all waves together lose at most"
+        f" {series.epsilon:.6g}."
+    )
 
 
 def _left(charge: float, remaining: float, what: str) -> str:

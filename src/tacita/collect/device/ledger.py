@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from tacita.collect.device.channels import Answer
 from tacita.collect.device.question import Question, Refusal, Report
+from tacita.collect.device.series import Lot
 from tacita.errors import InvalidInput
 
 __all__ = ["DeviceLedger", "Entry", "OpenLedger"]
@@ -49,6 +50,9 @@ class Entry:
         service: Who asked: its origin, or those of all aggregators that share the campaign, separated by spaces.
             Empty in ledgers written before there was such a member: such an entry counts for every service.
         token: What lets the report count, in an invited campaign.
+        series: Identifier of the series, where the campaign is a wave of one.
+        wave: The wave.
+        content: Digest of what was asked, the same in every wave.
         attributes: What was asked for.
         digest: Digest of the whole question.
         loss: What was charged.
@@ -67,6 +71,9 @@ class Entry:
     answer: Answer | None = None
     service: str = ""
     token: str | None = None
+    series: str | None = None
+    wave: int | None = None
+    content: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, tuple) or not self.attributes:
@@ -78,6 +85,8 @@ class Entry:
             raise InvalidInput("must be a finite number of 0 or more", field="loss")
         if (self.report is None) != (self.answer is None):
             raise InvalidInput("must both be there or both be missing", field="report, answer")
+        if len({self.series is None, self.wave is None, self.content is None}) > 1:
+            raise InvalidInput("must all be there or all be missing", field="series, wave, content")
         self.sent()
 
     @classmethod
@@ -85,6 +94,11 @@ class Entry:
         """Read an entry from parsed JSON, in which tuples are lists."""
         members: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in row.items()}
         return cls(**members)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as it is stored."""
+        left_out = ("series", "wave", "content") if self.series is None else ()
+        return {name: member for name, member in asdict(self).items() if name not in left_out}
 
     def completed(self, report: Report) -> Self:
         """The entry with the report that its charge pays for."""
@@ -109,8 +123,10 @@ def _key(entry: Entry) -> _Key:
 class OpenLedger:
     """The entries while the lock is held. What one service asked is not known to another."""
 
-    def __init__(self, entries: dict[_Key, Entry], save: Callable[[list[Entry]], None]) -> None:
-        self._entries = entries
+    def __init__(
+        self, entries: dict[_Key, Entry], lots: list[Lot], save: Callable[[list[Entry], list[Lot]], None]
+    ) -> None:
+        self._entries, self._lots = entries, lots
         self._save = save
 
     def find(self, question: Question, service: str) -> Entry | None:
@@ -132,6 +148,19 @@ class OpenLedger:
         mine = (entry for entry in self._entries.values() if entry.service in (service, ""))
         return any(entry.campaign == question.campaign for entry in mine)
 
+    def of_series(self, id: str, service: str) -> list[Entry]:
+        """The charges in all waves of a series of this service."""
+        return [entry for entry in self._entries.values() if (entry.series, entry.service) == (id, service)]
+
+    def lot(self, id: str, service: str) -> Lot | None:
+        """The waves that were drawn for a series of this service."""
+        return next((lot for lot in self._lots if (lot.id, lot.service) == (id, service)), None)
+
+    def keep_lot(self, lot: Lot) -> None:
+        """Add the lot of a series; on disk when this returns."""
+        self._lots.append(lot)
+        self._save(list(self._entries.values()), self._lots)
+
     def spent(self) -> float:
         """The sum of all charges, answered or not."""
         return math.fsum(entry.loss for entry in self._entries.values())
@@ -141,7 +170,7 @@ class OpenLedger:
         changed = {_key(entry): entry for entry in entries}
         if changed:
             self._entries |= changed
-            self._save(list(self._entries.values()))
+            self._save(list(self._entries.values()), self._lots)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,31 +191,32 @@ class DeviceLedger:
         try:
             with self._reported():
                 _lock(descriptor)
-            yield OpenLedger(self._load(), self._save)
+            yield OpenLedger(*self._load(), self._save)
         finally:
             os.close(descriptor)  # which gives the lock back
 
-    def _load(self) -> dict[_Key, Entry]:
+    def _load(self) -> tuple[dict[_Key, Entry], list[Lot]]:
         try:
             with self._reported():
                 text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            return {}
+            return {}, []
         except UnicodeDecodeError as error:
             raise self._corrupt() from error
         try:
             data = json.loads(text)
-            rows = data["entries"]
-            if data["ledger"] != _FORMAT or data["check"] != _check(rows):
+            rows, series = data["entries"], data.get("series", [])
+            if data["ledger"] != _FORMAT or data["check"] != _check(rows, series):
                 raise self._corrupt()
-            entries = [Entry.from_dict(row) for row in rows]
-        except (ValueError, TypeError, AttributeError, KeyError, InvalidInput, RecursionError) as error:
+            entries, lots = [Entry.from_dict(row) for row in rows], [Lot.from_dict(row) for row in series]
+        except (ValueError, TypeError, AttributeError, KeyError, InvalidInput, Refusal, RecursionError) as error:
             raise self._corrupt() from error
-        return {_key(entry): entry for entry in entries}
+        return {_key(entry): entry for entry in entries}, lots
 
-    def _save(self, entries: list[Entry]) -> None:
-        rows = [asdict(entry) for entry in entries]
-        text = json.dumps({"ledger": _FORMAT, "check": _check(rows), "entries": rows})
+    def _save(self, entries: list[Entry], lots: list[Lot]) -> None:
+        rows, series = [entry.to_dict() for entry in entries], [asdict(lot) for lot in lots]
+        more = {"series": series} if series else {}  # earlier versions read a ledger without series
+        text = json.dumps({"ledger": _FORMAT, "check": _check(rows, series), "entries": rows} | more)
         beside = self.path.with_name(self.path.name + ".new")
         with self._reported():
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -221,9 +251,10 @@ class DeviceLedger:
         )
 
 
-def _check(rows: Any) -> str:
+def _check(rows: Any, series: Any = ()) -> str:
     # Against accidents (a flipped bit, an editor), not against the owner of the device.
-    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+    whole = [rows, series] if series else rows
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

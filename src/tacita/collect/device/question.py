@@ -22,6 +22,7 @@ from tacita.collect.device.blind import is_key, is_token
 from tacita.collect.device.channels import MAX_CELLS, SEED_RANGE, Answer, DeviceChannel, device_channel
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.collect.device.refusal import Refusal, is_integer, members_of
+from tacita.collect.device.series import Series
 from tacita.errors import InvalidInput
 
 __all__ = [
@@ -56,7 +57,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _PACKED = re.compile(r"(?:[0-9a-f]{2})+")
 _QUESTION_MEMBERS = ("wire", "campaign", "question", "asks", "channel", "epsilon")
-_OPTIONAL_MEMBERS = ("aggregators", "key")
+_OPTIONAL_MEMBERS = ("aggregators", "key", "series")
 _ASK_MEMBERS = ("attribute", "levels")
 _REPORT_MEMBERS = ("wire", "campaign", "question", "report", "answer")
 
@@ -121,6 +122,7 @@ class Question:
         aggregators: The origins that share the campaign, in order, where there are several: a report belongs to the
             one that `shard_of` its id names. None where the one that asks takes the report.
         key: In an invited campaign, the key that signs tokens (`blind`); an answer needs one. None in an open campaign.
+        series: The series that the campaign is a wave of; None where it stands alone.
     """
 
     campaign: str
@@ -130,6 +132,7 @@ class Question:
     epsilon: float
     aggregators: tuple[str, ...] | None = None
     key: str | None = None
+    series: Series | None = None
 
     def __post_init__(self) -> None:
         _check_identifier(self.campaign, "campaign")
@@ -137,6 +140,8 @@ class Question:
         _check_aggregators(self.aggregators)
         if self.key is not None and not is_key(self.key):
             raise Refusal("key", "must be an odd modulus of 2048 bits in hexadecimal digits", field="key")
+        if self.series is not None:
+            self.series.check()
         _check_asks_count(self.asks)
         for index, ask in enumerate(self.asks):
             ask.check(f"asks[{index}]")
@@ -208,7 +213,8 @@ class Question:
             aggregators = tuple(listed) if isinstance(listed, list) else ()
         known = {name: members[name] for name in ("campaign", "question", "epsilon")}
         key = members["key"] or "" if "key" in members else None  # null is no key
-        return cls(**known, asks=asks, channel=channel, aggregators=aggregators, key=key)
+        series = Series.from_dict(members["series"]) if "series" in members else None
+        return cls(**known, asks=asks, channel=channel, aggregators=aggregators, key=key, series=series)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -228,11 +234,11 @@ class Question:
             "asks": [ask.to_dict() for ask in self.asks],
             "channel": self.channel.to_dict(),
             "epsilon": self.epsilon,
-        } | self._optional()
+        } | self._optional({} if self.series is None else {"series": self.series.to_dict()})
 
-    def _optional(self) -> dict[str, Any]:
+    def _optional(self, last: dict[str, Any]) -> dict[str, Any]:
         shared = {} if self.aggregators is None else {"aggregators": list(self.aggregators)}
-        return shared | ({} if self.key is None else {"key": self.key})
+        return shared | ({} if self.key is None else {"key": self.key}) | last
 
     @cached_property
     def digest(self) -> str:
@@ -240,12 +246,22 @@ class Question:
 
         The promise enters as the bytes of its float64, because languages print floats differently.
         """
+        parts: list[Any] = [WIRE, self.campaign, self.question, *self._asked]
+        last: dict[str, Any] = {}
+        if (series := self.series) is not None:
+            last["series"] = [series.id, series.wave, series.waves, series.turns, _bytes_of(series.epsilon)]
+        parts += [[name, value] for name, value in self._optional(last).items()]
+        return _sha256(parts)
+
+    @cached_property
+    def content(self) -> str:
+        """SHA-256 over what is asked, through which channel, at which promise: the same in every wave of a series."""
+        return _sha256(self._asked)
+
+    @property
+    def _asked(self) -> list[Any]:
         asks = [[ask.attribute, list(ask.levels)] for ask in self.asks]
-        promise = struct.pack(">d", self.epsilon).hex()
-        parts = [WIRE, self.campaign, self.question, asks, list(self.channel.to_dict().values()), promise]
-        parts += [[name, value] for name, value in self._optional().items()]
-        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return [asks, list(self.channel.to_dict().values()), _bytes_of(self.epsilon)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,6 +317,15 @@ class Report:
         if (self.campaign, self.question) != (question.campaign, question.question):
             raise InvalidInput("must name the question that it answers", field="question", value=self.question)
         question.channel.check_answer(question.cells, self.answer)
+
+
+def _bytes_of(number: float) -> str:
+    return struct.pack(">d", number).hex()
+
+
+def _sha256(parts: list[Any]) -> str:
+    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def seen(text: str) -> str:

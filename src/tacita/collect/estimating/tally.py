@@ -245,7 +245,7 @@ class Tally:
             "blocks": 1,
             "sheets": 1,
             "about": found.about,
-        }
+        } | self._series()
         if self.participation is not None:
             reports = respondents_of(asked.channel, self._counts[number])
             recipe |= {"influence": self.participation.influence([(asked.channel, reports)])}
@@ -259,6 +259,13 @@ class Tally:
             trust="local",
             provenance=Provenance(recipe=recipe, simulated=self.simulated, run=new_run()),
         )
+
+    def _series(self) -> dict[str, Any]:
+        """Loss of a device in all waves, where the campaign is a wave of a series, for a recipe."""
+        design = self.design
+        if design.waves == 1:
+            return {}
+        return {"waves": design.waves, "turns": design.turns, "epsilon_series": design.epsilon_series}
 
     def _release(self, numbers: list[int], about: About, run: str, at: NDArray[np.float64] | None) -> Release:
         asked = [self.design.questions[number] for number in numbers]
@@ -280,7 +287,7 @@ class Tally:
             "blocks": len(asked),
             "sheets": 1,  # that one device answers, whatever it is offered
             "about": about,
-        }
+        } | self._series()
         if self.participation is not None:
             reports = [
                 respondents_of(q.channel, self._counts[number]) for q, number in zip(asked, numbers, strict=True)

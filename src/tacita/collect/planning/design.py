@@ -111,6 +111,9 @@ class CollectionDesign:
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
         wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
+        waves: Number of waves of a series in which the same questions are asked; 1 for a campaign that stands alone.
+            Epsilon and respondents are those of one wave.
+        turns: Number of the waves in which each respondent answers, by lot.
         first: In two phases, the share of the respondents who are asked the questions of block 1; those of block 2
             follow from their reports (`phases`). None where there is one phase.
         floor: Where the channels of later blocks follow the tables learnt so far: the share of fakes that stays
@@ -130,6 +133,8 @@ class CollectionDesign:
     penalty: Penalty = "distance"
     wanted: tuple[tuple[str, ...], ...] = ()
     first: float | None = None
+    waves: int = 1
+    turns: int = 1
 
     def __post_init__(self) -> None:
         if self.first is not None and not LEAST_FIRST <= self.first <= 1 - LEAST_FIRST:
@@ -161,6 +166,11 @@ class CollectionDesign:
     def epsilon_upper(self) -> float:
         """The most that answering costs: that of the dearest view, rounded outward."""
         return max(self.loss(view) for view in self.views)
+
+    @property
+    def epsilon_series(self) -> float:
+        """Promise to a respondent over all waves: the loss of one wave for each turn."""
+        return self.turns * max(self.epsilon, self.epsilon_upper)
 
     def loss(self, view: Sequence[int]) -> float:
         """Cost of answering all questions of a view: the sum, rounded outward."""
@@ -217,6 +227,9 @@ class CollectionDesign:
             "respondents": self.respondents,
             "phases": 1 if self.first is None else 2,
             "first": self.first,
+            "waves": self.waves,
+            "turns": self.turns,
+            "epsilon_series": self.epsilon_series,
             "questions": questions,
             "predictions": [prediction.as_dict() for prediction in self.predict()],
         }

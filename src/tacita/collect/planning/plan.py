@@ -35,6 +35,7 @@ from tacita.collect.planning.expected import judge
 from tacita.collect.planning.phases import FIRST, check_phases, expected_gain, in_two_phases
 from tacita.collect.planning.rehearse import MOST_PEOPLE, rehearse
 from tacita.collect.planning.views import packed_views
+from tacita.collect.planning.waves import check_waves, in_one_wave
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.tables.workload import Workload
@@ -71,6 +72,8 @@ def plan_collection(
     floor: float = 0.5,
     phases: Phases = "one",
     first: float = FIRST,
+    waves: int = 1,
+    turns: int = 1,
 ) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
 
@@ -78,7 +81,7 @@ def plan_collection(
         domain: What may be asked; all of it public.
         workload: The tables that matter.
         respondents: How many are expected to answer.
-        epsilon: What each may spend.
+        epsilon: What each may spend; in a series of waves, in all of them together.
         mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
             multiplied, "views" for fewer, larger tables that hold those wanted (`choose_views`); "auto" takes what
             is expected to come nearest to the truth over a range of dependence (`expected`).
@@ -97,11 +100,16 @@ def plan_collection(
             the first show to be worth asking (`phases`); "auto" does so where the expected error is smaller by a
             twentieth or more.
         first: With two phases, the share of the respondents in the first.
+        waves: The same questions are asked in so many waves of a series (`waves`); 1 for one campaign.
+        turns: Number of the waves in which each respondent answers, by lot. The design is that of one wave: epsilon
+            is divided by the turns, and the respondents are those whose turn it is.
     """
     domain.require_public()
     workload.check(domain)
     if isinstance(respondents, bool) or not isinstance(respondents, int) or respondents < 1:
         raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
+    check_waves(waves, turns, phases)
+    respondents, epsilon = in_one_wave(respondents, epsilon, waves=waves, turns=turns)
     if not 0 <= dependence <= 1:
         raise InvalidInput("must lie between 0 and 1", field="dependence", value=dependence)
     if mode not in ("auto", "singles", "tables", "views"):
@@ -119,11 +127,11 @@ def plan_collection(
         check.inside(first, "first", LEAST_FIRST, 1 - LEAST_FIRST)
     oracle = _oracle(channel, penalty, floor)
     if channel == "fourier":
-        return _fourier(domain, workload, respondents, epsilon)
+        return replace(_fourier(domain, workload, respondents, epsilon), waves=waves, turns=turns)
     if channel == "mixed" and answers == "one":
-        return _mixed(domain, workload, respondents, epsilon, oracle)
+        return replace(_mixed(domain, workload, respondents, epsilon, oracle), waves=waves, turns=turns)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
-    found = replace(found, wanted=tuple(workload), penalty=penalty)
+    found = replace(found, wanted=tuple(workload), penalty=penalty, waves=waves, turns=turns)
     if phases == "two":
         return in_two_phases(found, first)
     return _phased(found, workload, first, dependence) if phases == "auto" else found

@@ -13,6 +13,7 @@ from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
 from tacita.console.parts.findings import show_findings
+from tacita.console.parts.waves import show_changes, show_series
 from tacita.errors import InvalidInput, TacitaError
 from tacita.figures.charts import curves, interval_bars
 from tacita.tables.release import Releases
@@ -43,6 +44,8 @@ async def campaign(visit: Visit, id: str) -> None:
     live = _Live(visit=visit, id=id, campaign=found)
     live.show()
     await live.look()
+    if found["series"] is not None and found["series"]["wave"] > 1:
+        show_changes(visit, found)
     show_findings(visit, id, found["questions"])
     ui.timer(_SECONDS, live.look_again, immediate=False)
 
@@ -55,6 +58,7 @@ class _Live:
     watch: Watch = field(default_factory=Watch)
     releases: Releases | None = None
     drawn: tuple[Any, ...] = ()
+    known: str = ""
 
     @property
     def tables(self) -> list[Key]:
@@ -77,8 +81,10 @@ class _Live:
                     kit.note("Reports per second")
                     self.pace = kit.text("0", "big")
                 with ui.element("div"):
-                    kit.note("Epsilon of each respondent, at most")
+                    alone = self.campaign["series"] is None
+                    kit.note("Epsilon of each respondent, at most" if alone else "Epsilon in this wave, at most")
                     kit.text(f"{self.campaign['epsilon']:.4g}", "big")
+            self.series_room = ui.element("div")
             self.buttons = ui.element("div").classes("row-of")
         self._show_link()
         with kit.panel("Are there enough reports?"), ui.element("div").props("aria-live=polite"):
@@ -140,7 +146,11 @@ class _Live:
             await self.look()
 
     async def _open(self) -> None:
-        warning = f"Each respondent spends an epsilon of up to {self.campaign['epsilon']:.4g}. This cannot be undone."
+        series = self.campaign["series"]
+        cost, over = self.campaign["epsilon"], ""
+        if series is not None:
+            cost, over = series["epsilon"], f" over all {series['waves']} waves together"
+        warning = f"Each respondent spends an epsilon of up to {cost:.4g}{over}. This cannot be undone."
         if await kit.confirm("Open this campaign?", warning, "Open it"):
             self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/open")
             await self.look()
@@ -165,6 +175,9 @@ class _Live:
         news = self.watch.look(time.monotonic(), now["received"])
         if news and now["state"] != "draft":
             await self._fetch(now)
+        if now["series"] is not None and self.known != now["state"]:
+            self.known = now["state"]
+            await show_series(self.visit, now, self.series_room)
         kit.reword(self.received, f"{now['received']:,}")
         kit.reword(self.pace, "0" if now["state"] == "closed" else f"{self.watch.pace():,.3g}")
         kit.reword(self.reason, now["reason"])

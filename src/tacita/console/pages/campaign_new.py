@@ -242,6 +242,11 @@ class _Builder:
             with kit.row():
                 self.phases = kit.choice("Phases", _PHASES, "one", change=self.change)
             with kit.row():
+                hint = "1: a single campaign. More: the same questions again and again, each wave opened by you"
+                self.waves = kit.number("Waves", 1, low=1, high=1000, step=1, words=hint, change=self.change)
+                hint = "Waves in which each respondent answers, chosen at random. Epsilon is divided among them"
+                self.turns = kit.number("Turns", 1, low=1, high=1000, step=1, words=hint, change=self.change)
+            with kit.row():
                 self.channel = kit.choice("Channel", _CHANNELS, "auto", change=self.change)
 
     def show_end(self) -> None:
@@ -319,6 +324,8 @@ class _Builder:
             "answers": self.answers.value,
             "channel": self.channel.value,
             "phases": self.phases.value,
+            "waves": int(self.waves.value or 1),
+            "turns": int(self.turns.value or 1),
         }
 
     async def _rehearse(self) -> None:
@@ -340,6 +347,14 @@ class _Builder:
         kit.reword(
             self.odds, f"An answer changes the odds of any guess about a respondent by a factor of {odds:.3g} at most."
         )
+        if planned["waves"] > 1:
+            kit.reword(
+                self.odds,
+                f"Each respondent answers in {planned['turns']} of {planned['waves']} waves. An answer changes the "
+                f"odds of any guess about a respondent by a factor of {odds:.3g} at most. All answers of one "
+                f"respondent together change them by a factor of {math.exp(planned['epsilon_series']):.3g} at most "
+                f"(epsilon {planned['epsilon_series']:.4g}).",
+            )
         several = planned["answers"] > 1
         kit.reword(
             self.lot,
@@ -415,9 +430,10 @@ class _Builder:
     async def _open(self) -> None:
         body = self._whole()
         people, epsilon = body["respondents"], body["epsilon"]
+        over = f" over all {body['waves']} waves together" if body["waves"] > 1 else ""
         warning = (
-            f"About {people:,} people will be asked. Each respondent spends an epsilon of up to {epsilon:g}, which "
-            "cannot be undone. The questions cannot be changed. You can close the campaign at any time."
+            f"About {people:,} people will be asked. Each respondent spends an epsilon of up to {epsilon:g}{over}, "
+            "which cannot be undone. The questions cannot be changed. You can close the campaign at any time."
         )
         if await kit.confirm("Open this campaign?", warning, "Open it"):
             await self._create(body | {"draft": False})

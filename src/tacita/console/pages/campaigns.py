@@ -31,7 +31,7 @@ async def campaigns(visit: Visit) -> None:
             kit.link("New campaign", "/campaigns/new", "main-button")
     with kit.panel("All campaigns"):
         kit.table(
-            ["title", "state", ">reports", ">epsilon at most", "created"],
+            ["title", "wave", "state", ">reports", ">epsilon at most", "created"],
             [_line(each) for each in reversed(found)],
             caption="All campaigns",
         )
@@ -40,6 +40,7 @@ async def campaigns(visit: Visit) -> None:
 def _line(found: dict[str, Any]) -> list[object]:
     return [
         partial(kit.link, found["title"], f"/campaigns/{found['id']}"),
+        "" if found["series"] is None else f"{found['series']['wave']} of {found['series']['waves']}",
         partial(kit.state, found["state"]),
         f"{found['received']:,}",
         f"{found['epsilon']:.4g}",

@@ -228,6 +228,8 @@ def _design(body: Mapping[str, Any], mode: str) -> CollectionDesign:
         mode=mode,  # type: ignore[arg-type]
         answers=body.get("answers", "one"),
         channel=body.get("channel", "auto"),
+        waves=body.get("waves", 1),
+        turns=body.get("turns", 1),
     )
 
 

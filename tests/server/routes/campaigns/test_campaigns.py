@@ -113,6 +113,45 @@ def test_two_phases_over_http(world) -> None:
     assert world.call("GET", f"{path}/releases", token=analyst).status_code == 200
 
 
+def test_a_series_over_http(world) -> None:
+    body = {"tables": [["smokes"]], "waves": 3, "turns": 3, "epsilon": 3.0, "respondents": 60, "minimum": 5}
+    campaign = world.campaign(**body, id="panel")
+    assert campaign["series"] == {"id": "panel", "wave": 1, "waves": 3, "turns": 3, "epsilon": 3.0}
+    post(world, campaign, reports(campaign, 10))
+    path, analyst, steward = "/v1/campaigns/panel", world.token("analyst"), world.token("steward")
+    assert world.call("POST", f"{path}/waves", token=analyst, json={}).status_code == 403
+    scoped = world.token("steward", datasets=["panel"])
+    assert world.call("POST", f"{path}/waves", token=scoped, json={}).status_code == 403
+    made = world.call("POST", f"{path}/waves", token=steward, json={})
+    assert (made.status_code, made.json()["id"], made.json()["series"]["wave"]) == (201, "panel.2", 2)
+    assert world.call("GET", path, token=analyst).json()["reason"] == "the next wave has begun"
+    listed = world.call("GET", f"{path}.2/waves", token=analyst).json()
+    assert [each["id"] for each in listed] == ["panel", "panel.2"]
+    assert world.call("GET", f"{path}.2/changes", token=analyst).status_code == 409  # no one has answered yet
+    post(world, made.json(), reports(made.json(), 10))
+    found = world.call("GET", f"{path}.2/changes", token=analyst).json()
+    assert {tuple(each["attributes"]) for each in found} == {("smokes",)}
+    assert all(each["low"] <= each["change"] <= each["high"] for each in found)
+    asked = {"since": 1, "by": "smokes", "level": 0.9}
+    narrow = world.call("GET", f"{path}.2/changes", token=analyst, params=asked).json()
+    assert narrow[0]["high"] < found[0]["high"]
+    for wrong in ({"since": 2}, {"since": 0}, {"by": "nothing"}, {"level": 1}):
+        assert world.call("GET", f"{path}.2/changes", token=analyst, params=wrong).status_code == 422
+    assert world.call("GET", f"{path}.2/changes", token=world.token("analyst", datasets=["panel.2"])).status_code == 403
+    release = world.call("GET", f"{path}.2/releases", token=analyst).json()["releases"][0]
+    assert release["provenance"]["recipe"]["epsilon_series"] == 3.0
+    sheet = world.call("GET", f"{path}.2/questions").json()
+    assert sheet["questions"][0]["series"]["wave"] == 2
+
+
+@pytest.mark.parametrize("wrong", [{"waves": 0}, {"waves": 2.5}, {"turns": 4}, {"phases": "two"}, {"epsilon": 9.0}])
+def test_a_bad_series_over_http(world, wrong) -> None:
+    body = PAIRS | {"waves": 3, "turns": 3, "epsilon": 1.0, "respondents": 5000, "title": "x"} | wrong
+    response = world.call("POST", "/v1/campaigns", token=world.token("steward"), json=body)
+    assert response.status_code == 422, response.text
+    assert world.services.campaigns.list() == []
+
+
 @pytest.mark.parametrize(
     "wrong", [{"phases": "three"}, {"first": 0.0}, {"first": "half"}, {"mode": "singles"}, {"rounds": {"size": 5}}]
 )

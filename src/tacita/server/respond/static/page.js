@@ -42,7 +42,8 @@ const shared = () => ({ words, survey, questions, asks, offer, mark, host, id, v
 
 function showProblem(error) {
   const kind = kindOf(error);
-  show(() => steps.problem({ ...shared(), kind, reason: error.reason ?? "" }, { retry: begin, changeLimits }));
+  const [reason, next] = [error.reason ?? "", error.next ?? null];
+  show(() => steps.problem({ ...shared(), kind, reason, next }, { retry: begin, changeLimits }));
 }
 
 const KINDS = {
@@ -50,6 +51,8 @@ const KINDS = {
   "budget-spent": "budget",
   "loss-over-question-limit": "limit",
   "question-changed": "changed",
+  "series-changed": "changed",
+  "not-your-turn": "turn",
   "ledger-corrupt": "corrupt",
   "ledger-unavailable": "storage",
 };

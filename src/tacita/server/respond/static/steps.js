@@ -54,7 +54,14 @@ function terms({ words, questions, offer, limits }) {
       ` (${words.say("cost.exact", { exact: String(offer.loss) })})`,
     ),
     make("p", { class: "figure" }, budget(words, offer, limits)),
+    ...(questions[0].series ? [make("p", {}, promise(words, questions[0].series))] : []),
   ];
+}
+
+/** What a series promises over all its waves. */
+function promise(words, { wave, waves, turns, epsilon }) {
+  const odds = upwards(Math.exp(epsilon));
+  return words.say("cost.series", { wave, waves, turns, loss: upwards(epsilon), odds });
 }
 
 // What is "at most" so much is not rounded down: four digits, the last one up.
@@ -239,10 +246,11 @@ export function refused({ words }, { again }) {
 const MENDED_BY_LIMITS = ["budget", "limit"];
 const MENDED_BY_TIME = ["away", "closed", "storage", "fault"];
 
-export function problem({ words, kind, reason, limits }, { retry, changeLimits }) {
+export function problem({ words, kind, reason, next, limits }, { retry, changeLimits }) {
   return [
     heading(words.say(`problem.${kind}.heading`)),
     make("p", {}, words.say(`problem.${kind}.text`, { reason })),
+    kind === "turn" ? make("p", {}, next ? words.say("turn.next", { next }) : words.say("turn.none")) : null,
     MENDED_BY_LIMITS.includes(kind) ? limitsForm(words, limits, changeLimits, true) : null,
     MENDED_BY_TIME.includes(kind) ? make("div", { class: "buttons" }, button(words, "retry", retry)) : null,
   ].filter((element) => element !== null);

@@ -30,6 +30,7 @@ from tacita.wire import (
     InvitationsInfo,
     NewCampaign,
     NewInvitations,
+    NextWave,
     PlannedCollection,
     Redemption,
     TallyInfo,
@@ -99,6 +100,24 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
     """Closing twice is the same as once."""
     check_scope(token, id)
     return CampaignInfo.model_validate(services.campaigns.close(id, principal=token.principal).as_dict())
+
+
+@router.post("/v1/campaigns/{id}/waves", status_code=201, summary="Open the next wave of a series")
+def open_wave(id: str, body: NextWave, token: Steward, services: Services_) -> CampaignInfo:
+    """With the same questions; the wave before it is closed. Its id is new, so a token whose scope is a list of names
+    cannot open one."""
+    if token.datasets is not None:
+        raise Forbidden("needs a token for all datasets", field="dataset")
+    found = services.campaigns.next_wave(id, closes=body.closes, principal=token.principal)
+    return CampaignInfo.model_validate(found.as_dict())
+
+
+@router.get("/v1/campaigns/{id}/waves", summary="The waves of a series so far")
+def list_waves(id: str, token: Reader, services: Services_) -> list[CampaignInfo]:
+    """In order; the campaign itself where it stands alone."""
+    check_scope(token, id)
+    found = [campaign for campaign in services.campaigns.waves(id) if token.covers(campaign.id)]
+    return [CampaignInfo.model_validate(campaign.as_dict()) for campaign in found]
 
 
 @router.post("/v1/campaigns/{id}/invitations", status_code=201, summary="Make one-time codes")

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacita.collect.analysis import findings
+from tacita.collect.analysis.changes import Change, find_changes
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.rules import Rule, find_rules
 from tacita.collect.estimating.automatic import choosing_seconds
@@ -25,7 +26,7 @@ from tacita.server.jobs.computing import check_cost
 from tacita.server.releasing.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.services import Services
 from tacita.tables.release import Releases
-from tacita.wire import IntegrityInfo, MeanInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
+from tacita.wire import ChangeInfo, IntegrityInfo, MeanInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
 
 __all__ = ["router"]
 
@@ -126,6 +127,26 @@ async def get_means(
     return [MeanInfo.model_validate(each.as_dict()) for each in found]
 
 
+@router.get("/v1/campaigns/{id}/changes", summary="What has changed since an earlier wave of the series")
+async def get_changes(
+    id: str,
+    token: Reader,
+    services: Services_,
+    request: Request,
+    since: Annotated[int | None, Query(ge=1, description="Number of the earlier wave.")] = None,
+    by: Names = "",
+    level: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+) -> list[ChangeInfo]:
+    """Free. Of all single attributes, tables and means, or of the table that `by` names; since the wave before where
+    `since` is not given. Both waves must have as many answers as the campaign publishes from."""
+    check_scope(token, id)
+    before, _ = await run_in_threadpool(_since, services, token, id, since)
+    keys = [_listed(by)] if by else []
+    compute = partial(_changes, before=before, by=keys, level=level)
+    found = await _compute(compute, services, token, request, id, published="pooled")
+    return [ChangeInfo.model_validate(each.as_dict()) for each in found]
+
+
 @router.get("/v1/campaigns/{id}/test", summary="Test independence")
 async def get_independence(
     id: str,
@@ -175,6 +196,16 @@ async def get_rules(
     compute = partial(_rules, confidence=confidence, lift=lift, support=support, level=level)
     rules = await _compute(compute, services, token, request, id)
     return [RuleInfo.model_validate(rule.as_dict()) for rule in rules]
+
+
+def _since(services: Services, token: Token, id: str, wave: int | None) -> tuple[Tally, Tally]:
+    for campaign in services.campaigns.waves(id):
+        check_scope(token, campaign.id)
+    return services.campaigns.since(id, wave)
+
+
+def _changes(tally: Tally, before: Tally, by: list[list[str]], level: float) -> list[Change]:
+    return find_changes(before, tally, by=by, level=level)
 
 
 def _independence(tally: Tally, by: list[str], given: list[str], simulations: int | None) -> Verdict:

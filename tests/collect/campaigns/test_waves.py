@@ -1,0 +1,193 @@
+"""Series of campaigns: waves open one after the other, ask the same, and devices lose what was promised in all."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from tacita.collect.campaigns import Campaigns, Rounds, Terms
+from tacita.collect.campaigns.waves import ids_of_waves
+from tacita.collect.device.device import Device
+from tacita.collect.device.question import Refusal
+from tacita.collect.planning.plan import plan_collection
+from tacita.collect.planning.stopping import StopRule
+from tacita.domain import Boolean, Domain
+from tacita.errors import Conflict, InvalidInput
+from tacita.store import Database
+from tacita.store.clock import now
+from tacita.tables.workload import Workload
+from tacita.testing.respondents import answer_campaign
+
+DOMAIN = Domain(attributes=[Boolean(name="ill"), Boolean(name="old")])
+ORIGINS = ("https://a.example", "https://b.example")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database(request, tmp_path):
+    url = f"sqlite:///{tmp_path}/s.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return Database(url)
+
+
+def plan(waves=3, turns=2, epsilon=2.0, **options):
+    tables = Workload.of(("ill", "old"))
+    options = {"respondents": 900, "epsilon": epsilon, "mode": "tables", "waves": waves, "turns": turns} | options
+    return plan_collection(DOMAIN, tables, **options)
+
+
+def opened(campaigns, design=None, id="panel", **terms):
+    terms = Terms(**{"minimum": 20} | terms)
+    return campaigns.open(campaigns.create(design or plan(), title="Health", terms=terms, id=id).id)
+
+
+def people(count, seed=0, share=0.5):
+    rng = np.random.default_rng(seed)
+    return {name: (rng.random(count) < share).astype(int) for name in DOMAIN.names}
+
+
+def test_waves_open_one_after_the_other_and_ask_the_same(database):
+    campaigns = Campaigns(database)
+    first = opened(campaigns)
+    assert first.form.series.to_dict() == {"id": "panel", "wave": 1, "waves": 3, "turns": 2, "epsilon": 2.0}
+    second = campaigns.next_wave("panel")
+    assert (second.id, second.state, second.reports) == ("panel.2", "open", 0)
+    assert (campaigns.get("panel").state, campaigns.get("panel").reason) == ("closed", "the next wave has begun")
+    assert [q.content for q in second.questions] == [q.content for q in first.questions]
+    assert [q.question for q in second.questions] == [q.question for q in first.questions]
+    assert not {q.digest for q in second.questions} & {q.digest for q in first.questions}
+    third = Campaigns(database).next_wave("panel")  # another process, by the id of the first
+    assert third.form.series.wave == 3
+    assert third.design == first.design
+    assert [wave.id for wave in campaigns.waves("panel.2")] == ["panel", "panel.2", "panel.3"]
+    with pytest.raises(Conflict, match="last of 3 waves"):
+        campaigns.next_wave("panel.3")
+
+
+def test_counts_and_terms_belong_to_a_wave(database):
+    campaigns = Campaigns(database)
+    opened(campaigns, closes=now() + timedelta(days=1), keep_reports=True, minimum=1)
+    answer_campaign(campaigns, "panel", people(120))
+    closes = now() + timedelta(days=30)
+    second = campaigns.next_wave("panel", closes=closes)
+    assert second.terms.closes == closes
+    assert second.terms.keep_reports
+    assert second.terms.minimum == 1
+    answer_campaign(campaigns, "panel.2", people(60, 1))
+    assert (campaigns.get("panel").reports, campaigns.get("panel.2").reports) == (120, 60)
+    before, after = campaigns.since("panel.2")
+    totals = [sum(int(counts.sum()) for _, counts in tally.questions()) for tally in (before, after)]
+    assert totals == [120, 60]
+    recipe = campaigns.releases("panel.2")["ill", "old"].provenance.recipe
+    assert {name: recipe[name] for name in ("waves", "turns", "epsilon_series")} == {
+        "waves": 3, "turns": 2, "epsilon_series": 2.0,
+    }  # fmt: skip
+    assert campaigns.next_wave("panel").terms.closes is None
+
+
+def test_a_device_loses_what_the_series_promises_whatever_the_waves(database, tmp_path):
+    campaigns = Campaigns(database)
+    opened(campaigns, plan(answers="view"))
+    device = Device(
+        service="https://survey.example",
+        ledger_path=tmp_path / "d.json",
+        limit_total_epsilon=4,
+        limit_question_epsilon=2,
+    )
+    answered = []
+    for id in ids_of_waves("panel", 3):
+        sheet = [question.to_dict() for question in campaigns.sheet(id)]
+        try:
+            given = device.answer_sheet(sheet, {"ill": "true", "old": "false"})
+            campaigns.accept(id, [report.to_dict() for report, _ in given])
+            answered.append(id)
+        except Refusal as refusal:
+            assert refusal.reason == "not-your-turn"  # noqa: PT017
+        if id != "panel.3":
+            campaigns.next_wave(id)
+    assert len(answered) == 2
+    assert 4 - device.remaining() <= 2.0 * (1 + 1e-9)
+
+
+def test_two_processes_open_two_waves_and_not_one_twice(database):
+    one, other = Campaigns(database), Campaigns(database)
+    opened(one)
+    assert {one.next_wave("panel").id, other.next_wave("panel").id} == {"panel.2", "panel.3"}
+
+
+def test_a_wave_needs_a_series_that_is_open(database):
+    campaigns = Campaigns(database)
+    campaigns.create(plan(), title="Health", id="panel")
+    with pytest.raises(Conflict, match="not open yet"):
+        campaigns.next_wave("panel")
+    alone = opened(campaigns, plan(waves=1, turns=1), id="alone")
+    for call in (campaigns.next_wave, campaigns.since):
+        with pytest.raises(Conflict, match="stands alone"):
+            call("alone")
+    assert [wave.id for wave in campaigns.waves("alone")] == ["alone"]
+    assert alone.as_dict()["series"] is None
+    assert campaigns.get("panel").state == "draft"
+
+
+def test_a_name_that_is_taken_stops_the_series_and_closes_nothing(database):
+    campaigns = Campaigns(database)
+    opened(campaigns)
+    opened(campaigns, plan(waves=1, turns=1), id="panel.2")
+    with pytest.raises(Conflict):
+        campaigns.next_wave("panel")
+    assert campaigns.get("panel").state == "open"
+    assert [wave.id for wave in campaigns.waves("panel")] == ["panel"]
+
+
+def test_an_earlier_wave_is_named_by_its_number(database):
+    campaigns = Campaigns(database)
+    opened(campaigns)
+    for wave in (0, 1, 2):
+        with pytest.raises(InvalidInput, match="since"):
+            campaigns.since("panel", wave)
+    campaigns.next_wave("panel")
+    with pytest.raises(Conflict, match="publishes"):  # too few have answered
+        campaigns.since("panel.2", 1)
+
+
+def test_invited_waves_have_keys_and_codes_of_their_own(database):
+    campaigns = Campaigns(database)
+    opened(campaigns, invited=True)
+    campaigns.invite("panel", 2)
+    second = campaigns.next_wave("panel")
+    assert second.form.key != campaigns.get("panel").form.key
+    assert campaigns.invited("panel.2") == {"made": 0, "used": 0}
+
+
+@pytest.mark.parametrize(
+    ("terms", "design", "field"),
+    [
+        ({"rounds": Rounds(size=50)}, {"channel": "rr"}, "rounds"),
+        ({"shard": (0, 2), "aggregators": ORIGINS}, {}, "shard"),
+        ({}, {"epsilon": 5.0, "turns": 3}, "epsilon"),  # more than a stock device loses in all
+    ],
+)
+def test_terms_that_fit_no_series(database, terms, design, field):
+    with pytest.raises(InvalidInput) as caught:
+        opened(Campaigns(database), plan(**design), **terms)
+    assert caught.value.field == field
+    assert Campaigns(database).list() == []
+
+
+def test_a_name_must_leave_room_for_the_number(database):
+    campaigns = Campaigns(database)
+    with pytest.raises(InvalidInput, match="62 characters"):
+        opened(campaigns, id="p" * 63)
+    opened(campaigns, id="p" * 62)
+    assert len(campaigns.next_wave("p" * 62).id) == 64
+    assert opened(campaigns, id=None).form.series.id.startswith("cp_")
+
+
+def test_a_rule_to_stop_holds_for_each_wave(database):
+    campaigns = Campaigns(database)
+    opened(campaigns, stop=StopRule(half_width=0.2))
+    with suppress(Conflict):  # reports that come when it is accurate already
+        answer_campaign(campaigns, "panel", people(3000))
+    assert campaigns.get("panel").reason == "accurate enough"
+    second = campaigns.next_wave("panel")
+    assert (second.state, second.looks) == ("open", 0)
+    assert second.terms.stop == campaigns.get("panel").terms.stop
