@@ -29,10 +29,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,6 +233,13 @@ class MethodChoicePlan(SynthesisPlan):
         at = self.methods.best(*self._shrunk(*seen))
         model, people, error, notes = self.methods[at].model(engine, source)
         return model, people, error, (f"Chosen after a private measurement of dependence: {WORDS[at]}.", *notes)
+
+    def over(self, domain: Domain) -> Self:
+        """Return the same plan for a domain with no more levels, with which all methods are over."""
+        methods = (self.methods.independent, self.methods.tree, self.methods.pairs)
+        independent, tree, pairs = (each.over(domain) for each in methods)
+        over = Candidates(independent=independent, tree=tree, pairs=pairs)  # type: ignore[arg-type]
+        return replace(super().over(domain), methods=over)
 
     def parts(self) -> dict[str, Any]:
         """Own parts of the plain data."""
