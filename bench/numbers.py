@@ -129,7 +129,7 @@ def _quantiles(data: Data, name: str, cuts: tuple[float, ...]) -> list[float]:
     attribute = data.domain[name]
     assert isinstance(attribute, Numeric)
     inner = np.quantile(data.column(data.train, name), cuts)
-    inner = np.ceil(inner) if attribute.integer else inner
+    inner = np.floor(inner) + 1 if attribute.integer else inner  # a heavy least value is in a bin of its own
     low, high = attribute.bounds
     return [low, *(float(each) for each in np.unique(inner) if low < each < high)]
 

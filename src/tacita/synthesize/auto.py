@@ -144,9 +144,14 @@ class Synthesize:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
+        fine = self.numbers if self.numbers != "binned" else None
         return {
             "method": self.method,
             "attributes": self.attributes and list(self.attributes),
             "people": self.people,
             "seconds": None if math.isinf(self.seconds) else self.seconds,
-        } | {name: value for name, value in (("target", self.target), ("options", dict(self.options))) if value}
+        } | {
+            name: value
+            for name, value in (("target", self.target), ("numbers", fine), ("options", dict(self.options)))
+            if value
+        }

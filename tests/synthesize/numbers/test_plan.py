@@ -212,6 +212,27 @@ def test_few_values_are_levels_and_cost_nothing():
     assert made.numbers == ()
 
 
+def test_a_heavy_upper_bound_comes_back_and_has_the_last_bin():
+    domain = Domain(attributes=[Boolean(name="smokes"), Numeric(name="n", bounds=(0, 99), bins=1, integer=True)])
+    table = pa.table({"smokes": [True, False] * 500, "n": [99] * 600 + list(range(100)) * 4})
+    made = planned(Budget.pure(10.0), domain=domain, people=1000).run(LocalEngine(domain, table), SeededSource(0))
+    assert made.domain["n"].labels[-1] == "98..99"
+    drawn = made.sample(1000, np.random.default_rng(0))["n"].to_pylist()
+    assert np.mean([each == 99 for each in drawn]) == pytest.approx(0.6, abs=0.05)
+
+
+@pytest.mark.parametrize("value", [0, 50, 99])
+def test_any_column_has_two_bins_at_least(value):
+    """The score F needs two levels; nothing may fail on what was found."""
+    domain = Domain(attributes=[Boolean(name="smokes"), Numeric(name="n", bounds=(0, 99), bins=1, integer=True)])
+    table = pa.table({"smokes": [True, False] * 50, "n": [value] * 100})
+    for seed in range(5):
+        plan = planned(Budget.pure(0.5), domain=domain, people=10, method="privbayes", options={"score": "F"})
+        assert plan.most == 2
+        made = plan.run(LocalEngine(domain, table), SeededSource(seed))
+        assert len(made.domain["n"].labels) == 2
+
+
 def test_rules_may_compare_numbers_and_may_not_cut_bins_that_are_not_known():
     plan = planned()
     plan.check_rules(Rules.from_text("rules: [{at_most: [children, gain]}]"))

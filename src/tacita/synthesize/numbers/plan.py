@@ -278,7 +278,10 @@ class FinePlan(SynthesisPlan):
         for name, leaves in self._leaves(engine, source).items():
             edges = self.grids[name].edges
             first = edges[leaves.first[bin_leaves(leaves, self.most)]]
-            starts[name] = first[first < self._numbers()[name].line_bounds[1]].tolist()
+            attribute = self._numbers()[name]
+            if _whole(attribute):  # the last bin of a schema holds the upper bound and at least one value below it
+                first = np.unique(np.minimum(first, attribute.line_bounds[1] - 1))
+            starts[name] = first.tolist()
             spreads.append(Spread.of(name, np.append(edges[leaves.first], edges[-1]), leaves.shares))
         return rebin(self.public, starts), tuple(spreads)
 
