@@ -29,7 +29,7 @@ def bins_for(people: int, std: float) -> int:
         people: Approximate number of rows.
         std: Standard deviation of noise, if the single attributes were all that is measured.
 
-    >>> bins_for(10_000, 1000.0), bins_for(10_000, 10.0), bins_for(10**9, 1.0)
+    >>> bins_for(10_000, 1000.0), bins_for(10_000, 9.0), bins_for(10**9, 1.0)
     (3, 15, 32)
     """
     wanted: float = _FACTOR * (people / max(std, 1e-9)) ** (1 / 3)
