@@ -18,6 +18,7 @@ __all__ = [
     "ImputedKind",
     "Method",
     "Missing",
+    "Numbers",
     "SynthesisMethod",
     "TrainOn",
     "method_help",
@@ -108,3 +109,5 @@ FitOn = Literal["original", "synthetic_prefix"]
 TrainOn = Literal["auto", "replaced", "all", "unreplaced"]
 Missing = Literal["keep", "impute"]
 Given = Literal["others", "before"]
+Numbers = Literal["binned", "fine"]
+"""Whether numbers are counted in the bins of the schema, or in bins that are found privately and kept as numbers."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.result import Model, Synthesized
+from tacita.synthesize.rules import Rules
 from tacita.tables.release import Provenance, Release
 from tacita.tables.workload import Workload
 
@@ -59,6 +60,21 @@ class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
     @abstractmethod
     def event(self) -> Event:
         """Cost of a run to each unit, derived from the noise distributions that draw."""
+
+    def over(self, domain: Domain) -> Self:
+        """Return the same plan for a domain of the same attributes with no more levels: noise and cost stay."""
+        changed: dict[str, Any] = {"domain": domain}
+        for each in fields(self):
+            part = getattr(self, each.name)
+            if isinstance(part, CalibratedTables):
+                changed[each.name] = replace(part, domain=domain)
+            elif isinstance(part, SynthesisPlan):
+                changed[each.name] = part.over(domain)
+        return replace(self, **changed)
+
+    def check_rules(self, rules: Rules) -> Rules:
+        """Return public rules that all rows are to keep, if the model can keep them; reads no data."""
+        return rules.check(self.domain.project(self.names))
 
     @abstractmethod
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:

@@ -28,6 +28,7 @@ from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.adjusted import Adjusted
 from tacita.models.pairs.matching import MatchedDraws, can_match
+from tacita.models.spread import Spread
 from tacita.models.synthetic import synthetic_rows
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
@@ -71,6 +72,7 @@ class Synthesized(Envelope, Tabular):
         model: Gives rows and tables of shares.
         people: Noisy number of rows of the data, with its standard error; public under replace-one.
         notes: Decisions of the method, in words: structure, fallbacks.
+        numbers: How numbers are spread inside bins that were found privately; see `numbers`.
     """
 
     mark: ClassVar[str] = "synthesized/1"
@@ -80,6 +82,7 @@ class Synthesized(Envelope, Tabular):
     people: float
     people_std: float
     notes: tuple[str, ...]
+    numbers: tuple[Spread, ...] = field(default=(), repr=False)
 
     # -- Projectable ----------------------------------------------------------------------------------------------
 
@@ -118,15 +121,23 @@ class Synthesized(Envelope, Tabular):
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
-        """Draw synthetic rows, decoded; `policy` says how bins are decoded.
+    def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "auto") -> pa.Table:
+        """Draw synthetic rows, decoded; `policy` says how bins are decoded: numbers whose spread is known as numbers.
 
         Up to 131,072 rows of a mixture or a tree have the model's tables of two attributes nearly without the error of
         drawing, see `tacita.models.pairs.matching`.
         """
         model = MatchedDraws(self.model) if can_match(self.model) else self.model
-        simulated = self.provenance.simulated
-        return synthetic_rows(self.domain, model, rows, rng, event=self.event, policy=policy, simulated=simulated)
+        return synthetic_rows(
+            self.domain,
+            model,
+            rows,
+            rng,
+            event=self.event,
+            policy=policy,
+            spreads=self.numbers,
+            simulated=self.provenance.simulated,
+        )
 
     def with_rules(self, rules: Rules) -> Synthesized:
         """The same, given that public rules hold for every row: post-processing, which costs nothing."""
@@ -134,7 +145,7 @@ class Synthesized(Envelope, Tabular):
         return replace(self, model=model, notes=(*self.notes, model.note()))
 
     def batches(
-        self, rows: int, rng: np.random.Generator, *, policy: Decode = "label", key: str | None = None, first: int = 1
+        self, rows: int, rng: np.random.Generator, *, policy: Decode = "auto", key: str | None = None, first: int = 1
     ) -> Iterator[pa.Table]:
         """The rows in batches, drawn side by side; the same for the same generator, whatever the threads.
 
@@ -162,7 +173,7 @@ class Synthesized(Envelope, Tabular):
         rows: int,
         rng: np.random.Generator,
         *,
-        policy: Decode = "label",
+        policy: Decode = "auto",
         key: str | None = None,
         parts: int | None = None,
         progress: Progress | None = None,
@@ -210,16 +221,18 @@ class Synthesized(Envelope, Tabular):
             "people_std": self.people_std,
             "notes": list(self.notes),
             "guarantee": self.guarantee,
-        }
+        } | ({"numbers": [each.as_dict() for each in self.numbers]} if self.numbers else {})
 
     @staticmethod
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
         """The same as arguments again."""
+        model = _read_model(data["model"])
         return {
-            "model": _read_model(data["model"]),
+            "model": model,
             "people": data["people"],
             "people_std": data["people_std"],
             "notes": tuple(data["notes"]),
+            "numbers": tuple(Spread.from_dict(each).check(model.domain) for each in data.get("numbers", ())),
         }
 
 
