@@ -55,12 +55,12 @@ def run(*, quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         for name, count in (("people", people), ("small", 2_000)):
-            pa_csv.write_csv(_table(count), work / f"{name}.csv")
+            pa_csv.write_csv(table_of(count), work / f"{name}.csv")
         (work / "people.yaml").write_text(SCHEMA)
         rows = []
         for verb, (goal, command) in VERBS.items():
-            _used(work, command, "small.csv")
-            used = [_used(work, command, "people.csv") for _ in range(turns)]
+            used_by(work, command, "small.csv")
+            used = [used_by(work, command, "people.csv") for _ in range(turns)]
             note = f"{people:,} rows and 10 columns, the smallest of {turns} turns"
             rows.append(Row(bar=verb, ours=min(cpu for cpu, _ in used), unit="CPU s", goal=f"<= {goal}", note=note))
             memory = min(memory for _, memory in used)
@@ -68,7 +68,7 @@ def run(*, quick: bool) -> list[Row]:
         return rows
 
 
-def _table(rows: int) -> pa.Table:
+def table_of(rows: int) -> pa.Table:
     rng = np.random.default_rng(11)
     school, age = rng.integers(0, 4, rows), rng.integers(16, 95, rows)
     return pa.table(
@@ -87,7 +87,7 @@ def _table(rows: int) -> pa.Table:
     )
 
 
-def _used(work: Path, command: tuple[str, ...], data: str) -> tuple[float, float]:
+def used_by(work: Path, command: tuple[str, ...], data: str) -> tuple[float, float]:
     """CPU seconds and megabytes of a command, with an account of its own."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"TACITA_HOME": home, "XDG_STATE_HOME": home, "HOME": home}
@@ -98,6 +98,6 @@ def _used(work: Path, command: tuple[str, ...], data: str) -> tuple[float, float
                 [sys.executable, "-c", RUN, *each], cwd=work, env=environment, check=False, capture_output=True
             )
             if done.returncode:
-                raise RuntimeError(f"{' '.join(each[:3])}: {done.stderr[-500:].decode()}")
+                raise RuntimeError(f"{' '.join(each[:3])}: {done.stderr.decode()[-800:]}")
         cpu, kilobytes = (work / "used").read_text().split()
     return float(cpu), float(kilobytes) / 1000
