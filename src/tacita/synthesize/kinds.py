@@ -18,6 +18,7 @@ __all__ = [
     "ImputedKind",
     "Method",
     "Missing",
+    "Quantity",
     "SynthesisMethod",
     "TrainOn",
     "method_help",
@@ -108,3 +109,5 @@ FitOn = Literal["original", "synthetic_prefix"]
 TrainOn = Literal["auto", "replaced", "all", "unreplaced"]
 Missing = Literal["keep", "impute"]
 Given = Literal["others", "before"]
+Quantity = Literal["share", "count"]
+"""What a model is asked for."""

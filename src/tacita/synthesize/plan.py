@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +18,13 @@ from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.estimate import lost_rows
+from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.result import Model, Synthesized
 from tacita.tables.release import Provenance, Release
 from tacita.tables.workload import Workload
 
-__all__ = ["Key", "SynthesisPlan", "check_attributes", "generator"]
+__all__ = ["Key", "Outcome", "SynthesisPlan", "check_attributes", "generator", "kept_tables"]
 
 Key = tuple[str, ...]
 
@@ -39,6 +42,28 @@ def check_attributes(domain: Domain, attributes: Key | None, unit: Unit) -> Key:
 def generator(source: Source) -> np.random.Generator:
     """Draws that need no secrecy, such as where a fit starts; they can be repeated when the source can."""
     return np.random.default_rng(source.words(4))
+
+
+class Outcome(NamedTuple):
+    """What a run found.
+
+    Attributes:
+        model: Fitted model.
+        people, error: Number of rows of the data, and its standard error.
+        notes: Decisions, in words.
+        rounds: Released tables, by the round that measured them, see `MeasuredTables`.
+    """
+
+    model: Model
+    people: float
+    error: float
+    notes: tuple[str, ...]
+    rounds: Sequence[Sequence[Release]]
+
+
+def kept_tables(rounds: Sequence[Sequence[Release]]) -> MeasuredTables | None:
+    """The tables that intervals are computed from; none if they disagree about the number of rows."""
+    return None if lost_rows([each for releases in rounds for each in releases]) else MeasuredTables.of(rounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,18 +86,19 @@ class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
         """Cost of a run to each unit, derived from the noise distributions that draw."""
 
     @abstractmethod
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
-        """The model, the number of rows, its standard error, and notes."""
+    def model(self, engine: Engine, source: Source) -> Outcome:
+        """Measure, and fit a model."""
 
     def run(self, engine: Engine, source: Source) -> Synthesized:
         """Count, add noise, fit. Charge the event first: see `tacita.plans.session.Session`."""
         check_engine(self, engine)
-        model, people, error, notes = self.model(engine, source)
+        found = self.model(engine, source)
         return Synthesized(
-            model=model,
-            people=people,
-            people_std=error,
-            notes=((self.reason,) if self.reason else ()) + notes,
+            model=found.model,
+            people=found.people,
+            people_std=found.error,
+            notes=((self.reason,) if self.reason else ()) + found.notes,
+            measured=kept_tables(found.rounds),
             event=self.event,
             unit=self.unit,
             neighbours=self.neighbours,

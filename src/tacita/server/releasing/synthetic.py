@@ -92,6 +92,7 @@ def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode)
     _write(task, made, rows, decode)
     plain = made.as_dict()
     del plain["model"]
+    plain.pop("measured", None)
     return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
 
 
