@@ -31,7 +31,7 @@ from tacita.models.pairs.adjusted import Adjusted
 from tacita.models.pairs.matching import MatchedDraws, can_match
 from tacita.models.synthetic import synthetic_rows
 from tacita.synthesize.gan.generator import Generator
-from tacita.synthesize.intervals.answer import Intervals, compute_intervals
+from tacita.synthesize.intervals.answer import Intervals, compute_intervals, masks_of
 from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.keys import with_keys
 from tacita.synthesize.kinds import Quantity
@@ -144,7 +144,7 @@ class Synthesized(Envelope, Tabular):
             given.project(names),
             self.domain,
             people=self.people,
-            where=tuple(map(Condition.parse, where)),
+            masks=masks_of(self.domain, where),
             given=kept,
             level=level,
             together=together,

@@ -9,7 +9,7 @@ Utility: a measured table has the interval of its noise. Of any other, the measu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -32,6 +32,7 @@ from tacita.tables.tabular import Tabular, finite
 __all__ = ["Intervals", "compute_intervals", "masks_of"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,10 +127,10 @@ class Intervals(Tabular):
         }
 
 
-def masks_of(domain: Domain, where: tuple[Condition, ...]) -> dict[str, NDArray[np.bool_]]:
+def masks_of(domain: Domain, where: Sequence[str]) -> dict[str, Mask]:
     """The levels of each attribute that all conditions allow."""
-    masks: dict[str, NDArray[np.bool_]] = {}
-    for condition in where:
+    masks: dict[str, Mask] = {}
+    for condition in map(Condition.parse, where):
         name = condition.attribute
         allowed = condition.check(domain).on_codes(domain[name])
         masks[name] = masks.get(name, np.ones(domain[name].size, bool)) & allowed
@@ -144,7 +145,7 @@ def compute_intervals(
     domain: Domain,
     *,
     people: float,
-    where: tuple[Condition, ...] = (),
+    masks: Mapping[str, Mask] | None = None,
     given: float = 1.0,
     level: float = 0.95,
     together: bool = False,
@@ -158,7 +159,7 @@ def compute_intervals(
         estimate: The model's shares, given the conditions.
         domain: All attributes of the model.
         people: The model's number of rows.
-        where: Conditions on the rows.
+        masks: Conditions on the rows: by attribute, the levels that they allow.
         given: The model's share of rows that meet them.
         level: Confidence.
         together: Whether it is that of all cells together, instead of each.
@@ -167,22 +168,21 @@ def compute_intervals(
     """
     check.inside(level, "level", 0, 1)
     check.one_of(quantity, "quantity", get_args(Quantity))
-    masks = masks_of(domain, where)
     names = estimate.attributes
     miss = (1 - level) / (estimate.values.size if together else 1)
     values = np.asarray(estimate.values, float)
     if quantity == "count":
         values = values * people * given
-    question = Question(domain=domain, names=names, masks=masks)
+    question = Question(domain=domain, names=names, masks=masks or {})
     found: Bounds | None = None
     if tables is None:
         low = high = np.full(values.shape, np.nan)
     elif quantity == "count":
         found = count_bounds(tables, question, miss)
         low, high = found.low, found.high
-    elif masks:
+    elif question.masks:
         found = count_bounds(tables, question, miss / 2)
-        meeting = count_bounds(tables, Question(domain=domain, names=(), masks=masks), miss / 2)
+        meeting = count_bounds(tables, Question(domain=domain, names=(), masks=question.masks), miss / 2)
         low, high = _quotient(found, (float(meeting.low), float(meeting.high)))
     else:
         found = count_bounds(tables, question, miss)
