@@ -18,15 +18,7 @@ from tacita.errors import InvalidInput
 from tacita.noise._exact import Words
 from tacita.noise.source import Source
 
-__all__ = [
-    "FINEST_GRID",
-    "MANY_TERMS",
-    "Law",
-    "law_from_dict",
-    "law_of_sum",
-    "normal_half_width",
-    "ratio_at_least",
-]
+__all__ = ["Law", "law_from_dict", "law_of_sum", "ratio_at_least"]
 
 Integers = npt.NDArray[np.int64]
 OPENDP_AT_MOST = 4096
@@ -34,10 +26,8 @@ OPENDP_AT_MOST = 4096
 
 LARGEST_TERM = 1 << 31
 """Of a ratio, that the samplers take."""
-FINEST_GRID = 1 << 21
-"""Most values of a law that are listed."""
-MANY_TERMS = 10_000
-"""Draws beyond which a sum is normal to within a part in 10,000 of its width."""
+_FINEST_GRID = 1 << 21
+_MANY_TERMS = 10_000
 
 
 class Law(ABC):
@@ -58,6 +48,10 @@ class Law(ABC):
     @abstractmethod
     def pmf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Probability of each integer."""
+
+    @abstractmethod
+    def transform(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The mean of cos(t x) over draws x, in units and not in steps: the characteristic function."""
 
     @abstractmethod
     def draw(self, count: int, source: Source) -> Integers:
@@ -92,22 +86,17 @@ class Law(ABC):
 
 @lru_cache(maxsize=4096)
 def _half_width(law: Law, level: float, terms: int) -> float:
-    if terms > MANY_TERMS:
-        return normal_half_width(law.std * math.sqrt(terms), level)
+    if terms > _MANY_TERMS:  # the sum is normal to within a part in 10,000 of its width; rounded up by more than that
+        return float(math.ceil(NormalDist().inv_cdf((1 + level) / 2) * law.std * math.sqrt(terms) * (1 + 1e-3)))
     reach = _reach(law, terms)
-    if reach > FINEST_GRID // 2:
-        factor = math.ceil(reach / (FINEST_GRID // 4))
+    if reach > _FINEST_GRID // 2:
+        factor = math.ceil(reach / (_FINEST_GRID // 4))
         return factor * (_half_width(law.coarser(factor), level, terms) + 1)
     sums = _sums(law, terms)
     size = sums.size
     folded = sums[: size // 2].copy()
     folded[1:] += sums[-1 : -(size // 2) : -1]
     return float(np.searchsorted(np.cumsum(folded), level - 1e-12))
-
-
-def normal_half_width(std: float, level: float) -> float:
-    """Half-width of a sum of very many draws; rounded up by more than the sum differs from a normal one."""
-    return float(math.ceil(NormalDist().inv_cdf((1 + level) / 2) * std * (1 + 1e-3)))
 
 
 def _reach(law: Law, terms: int) -> float:
@@ -136,7 +125,7 @@ def law_of_sum(law: Law, terms: int = 1) -> tuple[Integers, npt.NDArray[np.float
         InvalidInput: The noise is too wide to list.
     """
     reach = _reach(law, terms)
-    if reach > FINEST_GRID // 2:
+    if reach > _FINEST_GRID // 2:
         raise InvalidInput("is too wide to list its values", field="noise", value=law.std)
     values = np.arange(-math.floor(reach), math.floor(reach) + 1, dtype=np.int64)
     if terms == 1:

@@ -23,8 +23,9 @@ from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
 from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
-from tacita.synthesize.intervals.bounds import Bounds, Question, count_bounds
+from tacita.synthesize.intervals.bounds import Bounds, count_bounds
 from tacita.synthesize.intervals.measured import MeasuredTables
+from tacita.synthesize.intervals.pooled import Question
 from tacita.synthesize.kinds import Quantity
 from tacita.tables.cells import Cells
 from tacita.tables.tabular import Tabular, finite

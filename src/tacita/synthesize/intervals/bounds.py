@@ -11,83 +11,35 @@ rows that have the cell's levels of U, and n() = N is the number of all rows.
 
 The box holds by a union bound, so its level is split over its intervals before any noise is looked at. Where tables of
 later rounds depend on earlier noise, every set that a later round *might* measure has its part, measured or not. An
-interval of n(U) averages the tables of one round that hold U by precision, and its width is the exact one.
+interval of n(U) is that of the best linear estimate from the tables of one round, see `pooled`.
 
 Privacy: post-processing of released tables.   Claim: docs/claims/model-intervals.md
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.domain import Domain
-from tacita.noise import Law
-from tacita.noise.sums import Part, half_width_of_sum
+from tacita.noise.sums import half_width_of_sum
 from tacita.synthesize.intervals.measured import LATER_WIDTH, MeasuredTable, MeasuredTables
+from tacita.synthesize.intervals.pooled import Question, pooled
 
-__all__ = ["Bounds", "Question", "count_bounds", "interval_from"]
+__all__ = ["Bounds", "count_bounds", "interval_from"]
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Names = frozenset[str]
 Range = tuple[Array, Array]
 """Lower and upper ends."""
 
 _TOTAL = 0.05  # share of the level's misses for the number of rows
 _EARLY = 0.2  # and for tables of one attribute, where later rounds have larger ones
-_WORST = 16  # times the least variance, up to which a table takes part in an average; also the largest weight
 _MOST_CHAINS = 6
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Question:
-    """A table that is asked for, among the rows that meet conditions.
-
-    Attributes:
-        domain: All attributes.
-        names: Of the table.
-        masks: By attribute, the levels that conditions allow.
-    """
-
-    domain: Domain
-    names: tuple[str, ...]
-    masks: Mapping[str, Mask]
-
-    @cached_property
-    def scope(self) -> Names:
-        """Attributes of the table and of the conditions."""
-        return frozenset(self.names) | frozenset(self.masks)
-
-    def merged(self, table: MeasuredTable, over: Names) -> int:
-        """How many cells of the table are summed for one of n(over)."""
-        sizes = (
-            int(self.masks[name].sum()) if name in over else self.domain[name].size
-            for name in table.attributes
-            if name not in over or name not in self.names
-        )
-        return math.prod(sizes)
-
-    def counts(self, table: MeasuredTable, over: Names) -> Array:
-        """The noisy n(over), with one axis for each name of the question; of length 1 where it is not in `over`."""
-        values = table.counts
-        for axis, name in enumerate(table.attributes):
-            if name in over and name not in self.names:
-                shape = [-1 if at == axis else 1 for at in range(values.ndim)]
-                values = values * self.masks[name].reshape(shape)
-        left = [name for name in table.attributes if name in over and name in self.names]
-        summed = tuple(at for at, name in enumerate(table.attributes) if name not in left)
-        values = values.sum(axis=summed)
-        inside = [name for name in self.names if name in left]
-        values = values.transpose([left.index(name) for name in inside])
-        return np.asarray(values.reshape([self.domain[name].size if name in left else 1 for name in self.names]))
+_ROUNDING = 1e-6  # of sums of floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,27 +93,13 @@ def count_bounds(tables: MeasuredTables, question: Question, miss: float) -> Bou
 def interval_from(
     tables: Iterable[MeasuredTable], question: Question, over: Names, miss: float
 ) -> tuple[Array, Array] | None:
-    """The interval of n(over) from the tables of one round that hold these attributes; None if none does."""
-    holding = [table for table in tables if over <= set(table.attributes)]
-    if not holding:
+    """The interval of n(over) from the tables of one round; None if none of them holds these attributes."""
+    found = pooled(tables, question, over)
+    if found is None:
         return None
-    merged = [question.merged(table, over) for table in holding]
-    variances = [table.variance * cells for table, cells in zip(holding, merged, strict=True)]
-    least = max(min(variances), 1e-300)
-    values: Array | float = 0.0
-    terms: Counter[tuple[Law, int]] = Counter()
-    whole = 0
-    for table, cells, variance in zip(holding, merged, variances, strict=True):
-        if variance > _WORST * least:
-            continue
-        weight = max(1, round(_WORST * least / variance)) if variance else _WORST
-        values = values + weight * question.counts(table, over)
-        terms[table.law, weight] += table.terms * cells
-        whole += weight
-    parts = [Part(law, count, weight) for (law, weight), count in terms.items()]
-    half = half_width_of_sum(parts, 1 - miss) / whole
-    middle = np.asarray(values, float) / whole
-    return middle - half, middle + half
+    values, parts = found
+    half = half_width_of_sum(parts, 1 - miss)
+    return np.ceil(values - half - _ROUNDING), np.floor(values + half + _ROUNDING)  # exact counts are whole numbers
 
 
 # -- the split of the level -------------------------------------------------------------------------------------------
