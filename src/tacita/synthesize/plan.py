@@ -45,7 +45,7 @@ def generator(source: Source) -> np.random.Generator:
 
 
 class Outcome(NamedTuple):
-    """What a run found.
+    """Result of a run, before it is stated what it cost.
 
     Attributes:
         model: Fitted model.

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from tacita.domain import Decode, Domain
 from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
-from tacita.figures.bars import estimate_bars
-from tacita.figures.charts import Interval
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
@@ -165,12 +163,8 @@ class Synthesized(Envelope, Tabular):
         return self.sample(wanted, np.random.default_rng(seed))
 
     def chart(self) -> str:
-        """Draw the shares of the first attribute under the model."""
-        name = self.domain.names[0]
-        shares = np.asarray(self.project([name]).values, float).reshape(-1)
-        labels = self.domain[name].all_labels
-        rows = [Interval(label=label, value=share) for label, share in zip(labels, shares.tolist(), strict=True)]
-        return estimate_bars(rows, share=True, title=name)
+        """Draw the shares of the first attribute under the model, with their intervals where there are some."""
+        return self.intervals(self.domain.names[:1], required=False).chart()
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -161,9 +161,9 @@ class _Viewer:
             self._show_intervals(target, sure)
 
     def _show_intervals(self, target: str, sure: list[Intervals]) -> None:
-        """How far the true shares may be from the model's."""
+        """Show the intervals of the true shares."""
         if not sure:
-            kit.note("How far the true shares may be from these is not known: the model keeps no measured tables.")
+            kit.note("No intervals of the true shares are known: the model keeps no measured tables.")
             return
         columns = [target]
         cells: list[list[str]] = [[label] for label in self._known.domain[target].all_labels]

@@ -137,7 +137,8 @@ def what_is_sure(known: KnownModel, target: str, given: Mapping[str, str]) -> li
     """The shares of a target with their intervals, among all and then given levels; none where the model has none."""
     if known.measured is None:
         return []
-    domain, found = known.domain, []
+    domain = known.domain
+    found: list[Intervals] = []
     for levels in ({}, {name: level for name, level in given.items() if name != target}):
         codes = {name: domain[name].all_labels.index(level) for name, level in levels.items()}
         masks = {name: np.arange(domain[name].size) == code for name, code in codes.items()}

@@ -74,7 +74,7 @@ class Intervals(Tabular):
 
     @property
     def basis(self) -> str:
-        """What the ends come from, in words."""
+        """Origin of the ends, in words."""
         if self.sets is None:
             return "none"
         listed = ", ".join(" x ".join(each) for each in self.sets) or "the number of rows"

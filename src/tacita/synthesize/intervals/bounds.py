@@ -108,7 +108,7 @@ _Round = Sequence[MeasuredTable]
 
 
 def _allotted(tables: MeasuredTables, question: Question, miss: float) -> list[tuple[Names, Sequence[_Round], float]]:
-    """Which n(U) get an interval, from the first of which rounds that holds U, and their parts of the misses.
+    """List each U of the box, the rounds of which the first that holds U gives n(U), and its part of the misses.
 
     It may depend on which tables the first round has, and on the number of rounds, but not on what later rounds hold.
     """

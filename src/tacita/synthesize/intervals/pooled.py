@@ -60,7 +60,7 @@ class Question:
         return frozenset(self.names) | frozenset(self.masks)
 
     def wanted(self, name: str) -> int:
-        """How many levels of an attribute a cell takes."""
+        """Number of levels of an attribute that a cell takes."""
         return 1 if name in self.names else int(self.masks[name].sum())
 
     def share(self, name: str) -> float:
