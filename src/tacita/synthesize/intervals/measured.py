@@ -51,6 +51,21 @@ class MeasuredTable:
         """Variance of the noise of a cell."""
         return self.law.variance * self.terms
 
+    def margin(self, names: tuple[str, ...]) -> NDArray[np.float64]:
+        """The noisy counts over some of the attributes, in the order given; those of at most one are kept."""
+        if names not in self._margins:
+            left = [name for name in self.attributes if name in names]
+            summed = self.counts.sum(axis=tuple(at for at, name in enumerate(self.attributes) if name not in names))
+            found = np.asarray(summed).transpose([left.index(name) for name in names])
+            if len(names) > 1:
+                return found
+            self._margins[names] = found
+        return self._margins[names]
+
+    @cached_property
+    def _margins(self) -> dict[tuple[str, ...], NDArray[np.float64]]:
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredTables:

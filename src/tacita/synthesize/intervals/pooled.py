@@ -18,6 +18,7 @@ Privacy: post-processing of released tables.   Claim: docs/claims/model-interval
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,10 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
+from tacita.noise import Law
 from tacita.noise.sums import Part
 from tacita.synthesize.intervals.measured import MeasuredTable
 
 __all__ = ["Question", "pooled"]
+
+_NONE = 1e-12  # weight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -73,35 +77,38 @@ def pooled(tables: Iterable[MeasuredTable], question: Question, over: Names) -> 
     known = list(tables)
     if not any(over <= set(table.attributes) for table in known):
         return None
-    common = [frozenset(table.attributes) & over for table in known]
     whole = len(over) > _MOST_POOLED
-    used = [
-        (table, over if over <= shared else shared)
-        for table, shared in zip(known, common, strict=True)
-        if over <= shared or (shared and not whole)
-    ]
-    weights = [1 / max(table.variance * table.counts.size, 1e-300) for table, _ in used]
-    totals = {
-        each: math.fsum(weight for weight, (_, shared) in zip(weights, used, strict=True) if each <= shared)
-        for each in ([over] if whole else _subsets(over))
-    }
-    shares = {name: question.share(name) for name in over}
+    sets: Counter[Names] = Counter()  # weights of the tables that give an effect
+    sums: dict[Names, Array] = {}  # of their weighted margins
+    alike: Counter[tuple[Names, Law, int, int]] = Counter()
+    for table in known:
+        shared = over.intersection(table.attributes)
+        if shared != over and (whole or not shared):
+            continue
+        weight = _weight(table.variance, table.counts.size)
+        for each in [over] if whole else _subsets(shared):
+            sets[each] += weight
+            margin = weight * table.margin(_ordered(question.domain, each))
+            sums[each] = sums[each] + margin if each in sums else margin
+        alike[shared, table.law, table.terms, table.counts.size] += 1
+    factors = {each: math.prod(question.share(name) for name in over - each) / weight for each, weight in sets.items()}
     values: Array | float = 0.0
-    parts: list[Part] = []
-    for (table, shared), weight in zip(used, weights, strict=True):
-        if whole:
-            factors = {over: weight / totals[over]}
-            effects: Iterable[tuple[Names, Array]] = [(over, _effect(table, question, over, plain=True))]
-        else:
-            factors = {
-                each: weight / totals[each] * math.prod(shares[name] for name in over - each)
-                for each in _subsets(shared)
-            }
-            effects = ((each, _effect(table, question, each)) for each in factors)
-        for each, effect in effects:
-            values = values + factors[each] * effect
-        parts += _noise(table, question, shared, factors, plain=whole)
+    for each, factor in factors.items():
+        values = values + factor * _effect(sums[each], question, _ordered(question.domain, each), plain=whole)
+    parts = [
+        Part(law, terms * cells * times, weight)
+        for (shared, law, terms, size), times in alike.items()
+        for cells, weight in _weights(shared, size, _weight(law.variance * terms, size), factors, question, plain=whole)
+    ]
     return np.asarray(values, float), parts
+
+
+def _weight(variance: float, size: int) -> float:
+    return 1 / max(variance * size, 1e-300)
+
+
+def _ordered(domain: Domain, names: Names) -> tuple[str, ...]:
+    return tuple(sorted(names, key=domain.names.index))
 
 
 def _subsets(names: Names) -> Iterator[Names]:
@@ -109,11 +116,9 @@ def _subsets(names: Names) -> Iterator[Names]:
     return map(frozenset, chain.from_iterable(combinations(inside, size) for size in range(len(inside) + 1)))
 
 
-def _effect(table: MeasuredTable, question: Question, over: Names, *, plain: bool = False) -> Array:
-    """The effect of a set in a table, or if `plain` the noisy counts; axes are those of the question, of length 1 for
-    names that are not in the set."""
-    values = table.counts.sum(axis=tuple(at for at, name in enumerate(table.attributes) if name not in over))
-    left = [name for name in table.attributes if name in over]
+def _effect(margin: Array, question: Question, left: tuple[str, ...], *, plain: bool) -> Array:
+    """The effect of a set in its margin, or if `plain` the counts; with an axis for each name of the question."""
+    values = margin
     for axis, name in enumerate(left):
         sums = values.sum(axis=axis, keepdims=True)
         if name in question.names:
@@ -121,32 +126,32 @@ def _effect(table: MeasuredTable, question: Question, over: Names, *, plain: boo
         else:
             found = np.compress(question.masks[name], values, axis=axis).sum(axis=axis, keepdims=True)
         values = found if plain else found - question.share(name) * sums
-    hidden = tuple(axis for axis, name in enumerate(left) if name not in question.names)
-    values = values.sum(axis=hidden)
-    left = [name for name in left if name in question.names]
-    inside = [name for name in question.names if name in left]
-    values = values.transpose([left.index(name) for name in inside])
+    values = values.sum(axis=tuple(axis for axis, name in enumerate(left) if name not in question.names))
+    left = tuple(name for name in left if name in question.names)
+    values = values.transpose([left.index(name) for name in question.names if name in left])
     return np.asarray(values.reshape([question.domain[name].size if name in left else 1 for name in question.names]))
 
 
-def _noise(
-    table: MeasuredTable, question: Question, shared: Names, factors: Mapping[Names, float], *, plain: bool
-) -> Iterator[Part]:
-    """The weights of a table's cells in an estimate, by the attributes whose levels a cell takes."""
+def _weights(
+    shared: Names, size: int, own: float, factors: Mapping[Names, float], question: Question, *, plain: bool
+) -> Iterator[tuple[int, float]]:
+    """Numbers of cells of a table, and their weights in an estimate, by the attributes whose levels they take."""
     names = sorted(shared)
-    sizes = {name: question.domain[name].size for name in names}
-    others = math.prod(question.domain[name].size for name in table.attributes if name not in shared)
+    sizes = [question.domain[name].size for name in names]
+    wanted = [question.wanted(name) for name in names]
+    others = size // math.prod(sizes)
     for inside in product((True, False), repeat=len(names)):
-        taken = dict(zip(names, inside, strict=True))
-        count = others * math.prod(
-            question.wanted(name) if taken[name] else sizes[name] - question.wanted(name) for name in names
+        cells = others * math.prod(
+            some if taken else levels - some for some, levels, taken in zip(wanted, sizes, inside, strict=True)
         )
+        if not cells:
+            continue
         if plain:
-            weight = math.fsum(factors.values()) if all(inside) else 0.0
+            weight = own * factors[shared] if all(inside) else 0.0
         else:
-            weight = math.fsum(
-                factor * math.prod(taken[name] - question.share(name) for name in each)
-                for each, factor in factors.items()
+            shift = {name: taken - question.share(name) for name, taken in zip(names, inside, strict=True)}
+            weight = own * math.fsum(
+                factors[each] * math.prod(shift[name] for name in each) for each in _subsets(shared)
             )
-        if count and abs(weight) > 1e-12:
-            yield Part(table.law, table.terms * count, weight)
+        if abs(weight) > _NONE:
+            yield cells, weight
