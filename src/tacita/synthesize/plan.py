@@ -63,7 +63,8 @@ class Outcome(NamedTuple):
 
 def kept_tables(rounds: Sequence[Sequence[Release]]) -> MeasuredTables | None:
     """The tables that intervals are computed from; none if they disagree about the number of rows."""
-    return None if lost_rows([each for releases in rounds for each in releases]) else MeasuredTables.of(rounds)
+    known = [each for releases in rounds for each in releases]
+    return MeasuredTables.of(rounds) if known and not lost_rows(known) else None
 
 
 @dataclass(frozen=True, kw_only=True)
