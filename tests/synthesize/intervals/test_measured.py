@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacita.domain import Categorical, Domain
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, TacitaError
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, SeededSource
 from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
@@ -56,9 +56,22 @@ def test_rounds_are_checked(rounds, words):
 
 
 def test_broken_files_are_refused():
-    for name, value in (("tacita", "measured/9"), ("tacita", None)):
-        with pytest.raises(InvalidInput, match="measured"):
-            MeasuredTables.from_dict(TABLES.as_dict() | {name: value}, DOMAIN)
+    table = TABLES.as_dict()["rounds"][0][0]
+    for wrong in (
+        {"tacita": "measured/9"},
+        {"tacita": None},
+        {"laws": []},
+        {"laws": [{"law": "discrete-laplace", "parameter": "2", "terms": 0}]},
+        {"laws": [{"law": "cauchy", "parameter": "2", "terms": 1}]},
+        {"laws": 3},
+        {"rounds": None},
+        {"rounds": [[table | {"law": -1}]]},
+        {"rounds": [[table | {"attributes": ["z"]}]]},
+        {"rounds": [[table | {"counts": ["x", "y"]}]]},
+        {"rounds": [[{}]]},
+    ):
+        with pytest.raises(TacitaError):
+            MeasuredTables.from_dict(TABLES.as_dict() | wrong, DOMAIN)
     short = TABLES.as_dict()
     short["rounds"][0][0]["counts"] = [1]
     with pytest.raises(InvalidInput, match="count for each cell"):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.noise import Law, law_from_dict
@@ -128,10 +129,14 @@ class MeasuredTables:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], domain: Domain) -> MeasuredTables:
         """The tables that `as_dict` wrote, over attributes of this domain."""
-        if data.get("tacita") != _MARK:
-            raise InvalidInput(f"must be `{_MARK}`", field="measured.tacita", value=data.get("tacita"))
-        laws = [(law_from_dict(each), int(each["terms"])) for each in data["laws"]]
-        return cls(rounds=tuple(tuple(_read(each, laws, domain) for each in tables) for tables in data["rounds"]))
+        if not isinstance(data, Mapping) or data.get("tacita") != _MARK:
+            raise InvalidInput(f"must have the mark `{_MARK}`", field="measured")
+        try:
+            laws = [_read_law(each) for each in data["laws"]]
+            rounds = tuple(tuple(_read(each, laws, domain) for each in tables) for tables in data["rounds"])
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+            raise InvalidInput("must be rounds of tables, each with a law", field="measured") from None
+        return cls(rounds=rounds)
 
 
 def _kept(release: Release) -> MeasuredTable:
@@ -148,11 +153,17 @@ def _plain(counts: NDArray[np.float64]) -> list[int] | list[float]:
     return whole.astype(np.int64).tolist() if (whole == flat).all() else flat.tolist()
 
 
+def _read_law(data: Mapping[str, Any]) -> tuple[Law, int]:
+    check.whole(data["terms"], "measured.terms", least=1)
+    return law_from_dict(data), data["terms"]
+
+
 def _read(data: Mapping[str, Any], laws: Sequence[tuple[Law, int]], domain: Domain) -> MeasuredTable:
     names = tuple(data["attributes"])
     shape = domain.project(names).shape
     counts = np.array(data["counts"], float)
     if counts.size != int(np.prod(shape)) or not np.isfinite(counts).all():
         raise InvalidInput("must have a count for each cell", field="measured", value=" x ".join(names))
+    check.whole(data["law"], "measured.law", least=0, most=len(laws) - 1)
     law, terms = laws[data["law"]]
     return MeasuredTable(attributes=names, counts=counts.reshape(shape), law=law, terms=terms)
