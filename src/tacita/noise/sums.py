@@ -92,4 +92,4 @@ def _half_width(parts: tuple[tuple[Law, float, int], ...], level: float) -> floa
     chances[1 : size // 2] += chances[-1 : -(size // 2) : -1]
     step = 2 * reach / size
     place = int(np.searchsorted(np.cumsum(chances[: size // 2]), 1 - (1 - _SLACK) * miss))
-    return (place + 1) * step + NormalDist().inv_cdf(1 - _SLACK * miss / 2) * smooth
+    return (place + 1) * step - NormalDist().inv_cdf(_SLACK * miss / 2) * smooth

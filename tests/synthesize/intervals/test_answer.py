@@ -177,6 +177,7 @@ def test_tables_that_lost_rows_give_no_intervals(domain, chain):
         ({"attributes": ["a", "a"]}, InvalidInput),
         ({"attributes": ["a"], "level": 1.0}, InvalidInput),
         ({"attributes": ["a"], "level": float("nan")}, InvalidInput),
+        ({"attributes": ["a"], "level": 1 - 1e-9, "together": True}, InvalidInput),
         ({"attributes": ["a"], "quantity": "sum"}, InvalidInput),
         ({"attributes": ["a"], "where": ["b"]}, InvalidInput),
         ({"attributes": ["a"], "where": ["e = 1"]}, UnknownName),

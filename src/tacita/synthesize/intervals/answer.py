@@ -34,6 +34,7 @@ __all__ = ["Intervals", "compute_intervals", "masks_of"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+_LEAST_MISS = 1e-9  # of a cell; transforms are exact to about 1e-15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,6 +172,8 @@ def compute_intervals(
     check.one_of(quantity, "quantity", get_args(Quantity))
     names = estimate.attributes
     miss = (1 - level) / (estimate.values.size if together else 1)
+    if miss < _LEAST_MISS:
+        raise InvalidInput("is too near 1 to be computed for so many cells", field="level", value=level)
     values = np.asarray(estimate.values, float)
     if quantity == "count":
         values = values * people * given
