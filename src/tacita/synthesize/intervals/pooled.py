@@ -18,7 +18,7 @@ Privacy: post-processing of released tables.   Claim: docs/claims/model-interval
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,7 +78,7 @@ def pooled(tables: Iterable[MeasuredTable], question: Question, over: Names) -> 
     if not any(over <= set(table.attributes) for table in known):
         return None
     whole = len(over) > _MOST_POOLED
-    sets: Counter[Names] = Counter()  # weights of the tables that give an effect
+    sets: dict[Names, float] = defaultdict(float)  # weights of the tables that give an effect
     sums: dict[Names, Array] = {}  # of their weighted margins
     alike: Counter[tuple[Names, Law, int, int]] = Counter()
     for table in known:
