@@ -256,7 +256,7 @@ class ChosenPlan(SynthesisPlan):
         model, chosen, later = make(engine, source, domain, tables, singles, product, rows)
         listed = "; ".join(" x ".join(key) for key in chosen) or "none"
         notes += (f"Pairs that were chosen and measured: {listed}.",)
-        return Outcome(model, people, error, notes, [singles, *later])
+        return Outcome(model, people, error, notes, [singles, *(later or [[]])])
 
     def _for(self, people: float) -> ChosenPlan:
         """The plan with as many rounds as its budget bears for so many rows, where their number is not fixed."""

@@ -110,7 +110,8 @@ _Round = Sequence[MeasuredTable]
 def _allotted(tables: MeasuredTables, question: Question, miss: float) -> list[tuple[Names, Sequence[_Round], float]]:
     """List each U of the box, the rounds of which the first that holds U gives n(U), and its part of the misses.
 
-    It may depend on which tables the first round has, and on the number of rounds, but not on what later rounds hold.
+    It may depend on which tables the first round has, and on whether there are later ones, but not on what those hold
+    nor on how many there are.
     """
     scope, first, later = question.scope, tables.rounds[:1], tables.rounds[1:]
     covered = {frozenset(table.attributes) & scope for table in tables.rounds[0]} - {frozenset()}
@@ -118,11 +119,9 @@ def _allotted(tables: MeasuredTables, question: Question, miss: float) -> list[t
         wanted = _wanted(covered, scope)
         return [(over, first, miss / len(wanted)) for over in wanted]
     ones = [over for over in _sorted(covered) if len(over) == 1]
-    # a second round that is the last may measure single attributes again
-    again = ones if len(later) == 1 else []
     pairs = [frozenset(key) for width in range(2, LATER_WIDTH + 1) for key in combinations(sorted(scope), width)]
-    groups = [(ones, first, _EARLY), (again, later, _EARLY)] if pairs else [(ones, first, 1.0), (again, later, 1.0)]
-    groups = [(sets, rounds, part) for sets, rounds, part in [*groups, (pairs, later, 1 - 2 * _EARLY)] if sets]
+    groups = [(ones, first, _EARLY), (ones, later, _EARLY), (pairs, later, 1 - 2 * _EARLY)]
+    groups = [(sets, rounds, part) for sets, rounds, part in groups if sets]
     whole = sum(part for _, _, part in groups)
     return [(over, rounds, miss * part / whole / len(sets)) for sets, rounds, part in groups for over in sets]
 
