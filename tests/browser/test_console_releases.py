@@ -59,6 +59,14 @@ def test_synthetic_rows_for_an_attribute_that_will_be_predicted(
     expect(page.get_by_text("smoking").first).to_be_visible()
 
 
+def test_synthetic_rows_that_keep_numbers(service, sample, page, console):
+    console.sign_in(page, service, service.token("analyst"))
+    wizard(page, service, console, sample, "synthetic", epsilon=0.4)
+    page.get_by_role("combobox", name="Numbers and dates").click()
+    page.get_by_role("option", name="as numbers, in bins found privately").click()
+    expect(page.get_by_text(re.compile(r"at most \d+ bins each, for [\d.]+ % of the budget"))).to_be_visible()
+
+
 def test_tables_are_attacked_by_their_steward(service, sample, page, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))
     wizard(page, service, console, sample, "tables", epsilon=0.3).click()

@@ -78,6 +78,15 @@ def test_identifiers_have_no_codes():
         (lambda: Numeric(name="a", bounds=(0, 1), bins=0), "a.bins"),
         (lambda: Date(name="d", bounds=("2021-01-01", "2020-01-01")), "rise"),
         (lambda: Date(name="d", bounds=("2021-01-01", "soon")), "d.bounds"),
+        (
+            lambda: Date(name="d", bounds=("2021-01-01", "2022-01-01"), edges=("2021-01-01", "2021-06-01")),
+            "begin and end",
+        ),
+        (lambda: Date(name="d", bounds=("2021-01-01", "2022-01-01"), edges=("2021-01-01",)), "at least two"),
+        (
+            lambda: Date(name="d", bounds=("2021-01-01", "2022-01-01"), by="day", edges=("2021-01-01", "2022-01-01")),
+            "not both",
+        ),
     ],
 )
 def test_bad_attributes_are_refused_by_name(make, says):
@@ -88,3 +97,11 @@ def test_bad_attributes_are_refused_by_name(make, says):
 def test_frozen():
     with pytest.raises(ValueError):
         Boolean(name="b").name = "c"
+
+
+def test_dates_between_edges():
+    edges = ("2020-01-01", "2020-01-02", "2020-02-29", "2020-12-31")
+    attribute = Date(name="d", bounds=("2020-01-01", "2020-12-31"), edges=edges, missing=True)
+    assert attribute.labels == ("2020-01-01", "2020-01-02..2020-02-28", "2020-02-29..2020-12-31")
+    assert attribute.size == 4
+    assert Date.model_validate(attribute.model_dump()) == attribute

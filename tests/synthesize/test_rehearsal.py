@@ -35,3 +35,9 @@ def test_one_attribute_has_no_pairs():
 def test_nobody_is_refused():
     with pytest.raises(InvalidInput, match="people"):
         rehearse(Synthesize(), DOMAIN, Budget.pure(1.0), people=1)
+
+
+def test_numbers_that_are_kept_are_rehearsed_in_the_bins_of_the_schema():
+    fine = Synthesize(method="independent", numbers="fine", people=5000)
+    found = rehearse(fine, DOMAIN, Budget.pure(10.0), people=5000)
+    assert 0 < found.singles < 0.05

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from tacita.domain import Boolean, Categorical, Domain
+from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import Conflict, InvalidInput, PrivacyWarning
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput, PrivacyWarning
 from tacita.noise import SecureSource
 from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
@@ -83,3 +83,18 @@ def test_bad_input():
         synthesizer(method="magic").fit(ROWS, DOMAIN)
     with pytest.raises(InvalidInput, match="epsilon"):
         synthesizer(epsilon=0.0).fit(ROWS, DOMAIN)
+
+
+def test_numbers_that_are_kept_are_charged_as_one(tmp_path):
+    ledger = Ledger(Database(f"sqlite:///{tmp_path}/s.db"))
+    ledger.open("people", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(1.5))
+    domain = Domain(attributes=[Boolean(name="x"), Numeric(name="n", bounds=(0, 999), bins=1, integer=True)])
+    engine = LocalEngine(domain, pa.table({"x": [True, False] * 300, "n": [7] * 300 + list(range(300))}))
+    session = Session(engine=engine, ledger=ledger, account="people", principal="me", source=SecureSource())
+    made = synthesizer(numbers="fine", people=600).fit(session)
+    assert float(session.balance().spent) == pytest.approx(1.0, abs=1e-3)
+    assert made.get_params()["numbers"] == "fine"
+    assert made.sample(600)["n"].to_pylist().count(7) == pytest.approx(300, abs=120)
+    with pytest.raises(BudgetExceeded):
+        synthesizer(numbers="fine", people=600).fit(session)
+    assert float(session.balance().spent) <= 1.0

@@ -133,7 +133,7 @@ class ReleaseCalls(Calls):
         rows: int,
         *,
         where: Sequence[str] = (),
-        decode: str = "label",
+        decode: str = "auto",
         format: Literal["csv", "ndjson", "arrow"] = "csv",
     ) -> bytes:
         """Draw more synthetic rows from a release's model; costs nothing.
@@ -142,7 +142,7 @@ class ReleaseCalls(Calls):
             id: Release of synthetic rows.
             rows: Number of rows, at most a million.
             where: Conditions that all rows meet, such as `age >= 30`.
-            decode: How a bin is written: label, low, mid or uniform.
+            decode: How a bin is written: label, low, mid or uniform; auto writes a number where numbers are fine.
             format: Format of the rows.
         """
         body = {"rows": rows, "where": list(where), "decode": decode}

@@ -286,29 +286,40 @@ class Numeric(_Binned):
         return tuple(f"{a}" if a == b else f"{a}..{b}" for a, b in zip(firsts, lasts, strict=True))
 
 
-def _check_edges(edges: tuple[float, ...], low: float, high: float) -> None:
+def _check_edges(edges: tuple[Any, ...], low: Any, high: Any) -> None:
     if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
         raise ValueError("edges must rise strictly and be at least two")
     if edges[0] != low or edges[-1] != high:
-        raise ValueError(f"edges must begin and end at the bounds [{low:g}, {high:g}]")
+        shown = f"[{low}, {high}]" if isinstance(low, dt.date) else f"[{low:g}, {high:g}]"
+        raise ValueError(f"edges must begin and end at the bounds {shown}")
 
 
 class Date(_Binned):
-    """A calendar date between public bounds, counted by day, week (from Monday), month, quarter or year."""
+    """A calendar date between public bounds, counted by day, week (from Monday), month, quarter or year.
+
+    With `edges`, bins start at these days instead; the last edge is the upper bound.
+    """
 
     kind: Literal["date"] = "date"
     bounds: tuple[dt.date, dt.date]
     by: Literal["day", "week", "month", "quarter", "year"] = "month"
+    edges: tuple[dt.date, ...] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Date:
         if self.bounds[0] >= self.bounds[1]:
             raise ValueError(f"bounds must rise, got [{self.bounds[0]}, {self.bounds[1]}]")
+        if self.edges is not None:
+            if self.by != type(self).model_fields["by"].default:
+                raise ValueError("give edges or by, not both")
+            _check_edges(self.edges, *self.bounds)
         return self
 
     @cached_property
     def first_days(self) -> tuple[dt.date, ...]:
         """First day of every bin; the first one is cut off at the lower bound."""
+        if self.edges is not None:
+            return self.edges[:-1]
         days, day = [self.bounds[0]], self._after(self.bounds[0])
         while day is not None and day <= self.bounds[1]:
             days.append(day)
@@ -338,7 +349,11 @@ class Date(_Binned):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """`2020-09`, `2020-Q3`, `2020-W37` and so on."""
+        """`2020-09`, `2020-Q3`, `2020-W37` and so on; with edges `2020-09-01..2020-09-14`."""
+        if self.edges is not None:
+            ends = (*(day - dt.timedelta(days=1) for day in self.edges[1:-1]), self.bounds[1])
+            pairs = zip(self.first_days, ends, strict=True)
+            return tuple(f"{a}" if a == b else f"{a}..{b}" for a, b in pairs)
         names: dict[str, Callable[[dt.date], str]] = {
             "day": lambda d: d.isoformat(),
             "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),

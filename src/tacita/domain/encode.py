@@ -39,8 +39,9 @@ __all__ = [
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
-Decode = Literal["label", "low", "mid", "uniform"]
-"""What a bin becomes: its label, its lower end, its middle, or a draw spread evenly over it."""
+Decode = Literal["auto", "label", "low", "mid", "uniform"]
+"""What a bin becomes: its label, its lower end, its middle, or a draw spread over it; with auto, a number where the
+spread of numbers inside bins is known, and else its label."""
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _EXACT = 2**53  # beyond it, floats skip whole numbers
@@ -323,7 +324,7 @@ def decode(
     draw for each row. Missing and out-of-domain become null; the bucket `other` becomes "(other)" in a text column
     and null in a number column.
     """
-    if isinstance(attribute, Binned) and policy != "label":
+    if isinstance(attribute, Binned) and policy not in ("auto", "label"):
         return _decode_line(attribute, codes, policy, uniforms)
     if isinstance(attribute, Boolean):
         lookup = pa.array([False, True] + [None] * (attribute.size - 1), pa.bool_())

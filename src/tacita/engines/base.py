@@ -6,6 +6,7 @@ exactly:
     tables(workload, unit)   exact tables, counted next to the data
     rows(columns)            a stream of Arrow batches, for methods that need rows
     apply(recoding, columns) the rows again, with labels instead of quasi-identifiers
+    with_bins(domain)        the same rows, with numbers and dates in other bins
     check()                  for the owner: how well the data fits its schema
 
 All engines agree on every count, to the last row: see `tacita.testing.EngineContract`.
@@ -25,7 +26,7 @@ from tacita.tables.recoding import Recoding
 from tacita.tables.table import Table
 from tacita.tables.workload import Tables, Workload
 
-__all__ = ["ColumnCheck", "Engine", "Recodes", "SourceCheck"]
+__all__ = ["ColumnCheck", "Engine", "Rebins", "Recodes", "SourceCheck"]
 
 BATCH_ROWS = 1 << 17
 
@@ -111,4 +112,16 @@ class Recodes(Engine, Protocol):
         Rows that the recoding suppresses are left out. The others are sorted by all their columns, so that neither
         the order of the source nor a row number is released. Rows that the recoding does not know are refused. The
         caller must check whether any rows are returned.
+        """
+
+
+@runtime_checkable
+class Rebins(Engine, Protocol):
+    """An engine that counts its rows in other bins too. All of ours do; an engine over codes cannot."""
+
+    def with_bins(self, domain: Domain) -> Engine:
+        """Return an engine over the same source, whose numbers and dates are in the bins of this domain.
+
+        The domain must describe the same columns, and differ in bins at most. Which rows of a person count is decided
+        anew, by the rule above.
         """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.domain.encode import check_type
+from tacita.domain.rebin import same_columns
 from tacita.engines.base import ColumnCheck
 from tacita.errors import DataError, InternalError, InvalidInput
 
@@ -19,6 +20,7 @@ __all__ = [
     "check_columns",
     "check_key_type",
     "check_reading",
+    "check_rebinned",
     "check_types",
     "column_check",
     "key_refused",
@@ -65,6 +67,13 @@ def key_refused(name: str, kind: str) -> DataError:
         value=kind,
         hint="Keys are compared as text, and equal values of this type can have different texts",
     )
+
+
+def check_rebinned(domain: Domain, other: Domain) -> Domain:
+    """Return the other domain if it describes the same columns in other bins, else raise."""
+    if not same_columns(domain, other):
+        raise InvalidInput("must describe the same columns, and differ in bins of numbers and dates only", field="bins")
+    return other
 
 
 def check_codes(name: str, codes: NDArray[np.integer[Any]], size: int) -> None:

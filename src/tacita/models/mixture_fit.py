@@ -74,6 +74,7 @@ class Fitted:
         steps: Number of steps of descent.
         hidden: Whether no dependence could be distinguished from noise: then the model is the product of single
             attributes.
+        components: Number of components of each fit that was averaged.
     """
 
     model: Mixture
@@ -81,6 +82,7 @@ class Fitted:
     cells: int
     steps: int
     hidden: bool = False
+    components: int = 1
 
     @property
     def misfit(self) -> float:
@@ -96,6 +98,7 @@ def fit_mixture(
     components: int = COMPONENTS,
     fits: int = FITS,
     steps: int = STEPS,
+    fewest: int = _FEWEST,
 ) -> Fitted:
     """Fit as few components as reach the noise until what is left is noise, and average several fits.
 
@@ -107,6 +110,7 @@ def fit_mixture(
         fits: Number of fits to average if so many components are needed, which evens out what one invented by chance.
             Of half as many components there are twice as many fits, up to 12.
         steps: Most steps of a fit.
+        fewest: Components that a fit has at least: those that similar measurements needed.
     """
     objective = _Objective(domain, measurements)
     start = _Point.of(_product(domain, measurements))
@@ -116,7 +120,7 @@ def fit_mixture(
         return Fitted(model=product, loss=alone, cells=objective.cells, steps=0, hidden=True)
     enough = _enough(alone)
     note_step("fitting a mixture")
-    needed = _needed(objective, start, rng, components, steps, enough)
+    needed = _needed(objective, start, rng, components, steps, enough, fewest)
     found = [
         objective.descend(start.spread(needed, rng, apart), steps=steps, enough=enough)
         for apart in islice(cycle(_SPREADS), min(_MOST_FITS, fits * (components // needed)))
@@ -126,6 +130,7 @@ def fit_mixture(
         loss=float(np.mean([one.loss for one in found])),
         cells=objective.cells,
         steps=sum(one.steps for one in found),
+        components=needed,
     )
 
 
@@ -176,10 +181,16 @@ def fit_near(near: Mixture, measurements: Sequence[Measurement], *, steps: int =
 
 
 def _needed(
-    objective: _Objective, start: _Point, rng: np.random.Generator, components: int, steps: int, enough: float
+    objective: _Objective,
+    start: _Point,
+    rng: np.random.Generator,
+    components: int,
+    steps: int,
+    enough: float,
+    fewest: int,
 ) -> int:
     """The smallest number of components whose trial fit comes near the noise; the most are halved to find it."""
-    halved = [components >> times for times in range(components.bit_length()) if components >> times >= _FEWEST]
+    halved = [components >> times for times in range(components.bit_length()) if components >> times >= fewest]
     for count in sorted(halved)[:-1]:
         trial = objective.descend(start.spread(count, rng, _SPREADS[1]), steps=min(steps, _TRIAL), enough=enough)
         if trial.loss <= _NEAR * enough:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from tacita import check
 from tacita.domain import Domain
@@ -31,8 +31,9 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.choice import WORDS, Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
-from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, SynthesisMethod
+from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, Numbers, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs
+from tacita.synthesize.numbers.plan import FineNumbers
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.select import SpanningTree
 
@@ -54,6 +55,8 @@ class Synthesize:
         people: Approximate number of rows, where that is public. It decides whether pairs stand out from noise.
         target: An attribute that will be predicted from the others: for "quality" and "targeted".
         seconds: Approximate time of fitting; decides how many steps are planned, and no run reads a clock.
+        numbers: "binned" for the bins of the schema; "fine" to find bins privately and to keep numbers as numbers, see
+            `numbers.plan`.
         options: Options of a named method, such as `degree` of PrivBayes: see `kinds.METHODS`.
     """
 
@@ -62,10 +65,16 @@ class Synthesize:
     people: int | None = None
     target: str | None = None
     seconds: float = math.inf
+    numbers: Numbers = "binned"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check.one_of(self.method, "method", (QUALITY, *METHODS))
+        check.one_of(self.numbers, "numbers", get_args(Numbers))
+        if self.numbers == "fine" and self.method in METHODS and METHODS[self.method].extra:
+            raise InvalidInput(
+                f"goes with methods that count tables, not with {self.method}", field="numbers", value=self.numbers
+            )
         if self.people is not None and (type(self.people) is not int or self.people < 2):
             rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)
@@ -90,6 +99,9 @@ class Synthesize:
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
         """The plan of the method; reads no data. Its `reason` says why this one."""
+        if self.numbers == "fine":
+            fine = FineNumbers(recipe=replace(self, numbers="binned"), people=self.people)
+            return fine.calibrate(domain, budget, unit=unit, neighbours=neighbours)
         names = check_attributes(domain, self.attributes, unit)
         chosen: Any
         if self.method != QUALITY or self.target is not None:
@@ -129,9 +141,14 @@ class Synthesize:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
+        fine = self.numbers if self.numbers != "binned" else None
         return {
             "method": self.method,
             "attributes": self.attributes and list(self.attributes),
             "people": self.people,
             "seconds": None if math.isinf(self.seconds) else self.seconds,
-        } | {name: value for name, value in (("target", self.target), ("options", dict(self.options))) if value}
+        } | {
+            name: value
+            for name, value in (("target", self.target), ("numbers", fine), ("options", dict(self.options)))
+            if value
+        }

@@ -16,11 +16,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from statistics import fmean, geometric_mean
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -147,6 +147,13 @@ class MethodChoicePlan(SynthesisPlan):
             people = noisy[2]
         seen = [Seen(value=value, law=law, grid=_GRID) for value, law in zip(noisy[:2], self.laws[:2], strict=True)]
         return Likely.of(self.methods.errors, people).best(self.methods.errors, seen)
+
+    def over(self, domain: Domain) -> Self:
+        """Return the same plan for a domain with no more levels, with which all methods are over."""
+        methods = (self.methods.independent, self.methods.tree, self.methods.pairs)
+        independent, tree, pairs = (each.over(domain) for each in methods)
+        over = Candidates(independent=independent, tree=tree, pairs=pairs)  # type: ignore[arg-type]
+        return replace(super().over(domain), methods=over)
 
     def parts(self) -> dict[str, Any]:
         """Own parts of the plain data."""

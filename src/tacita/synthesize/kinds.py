@@ -18,6 +18,7 @@ __all__ = [
     "ImputedKind",
     "Method",
     "Missing",
+    "Numbers",
     "Quantity",
     "SynthesisMethod",
     "TrainOn",
@@ -111,3 +112,5 @@ Missing = Literal["keep", "impute"]
 Given = Literal["others", "before"]
 Quantity = Literal["share", "count"]
 """What a model is asked for."""
+Numbers = Literal["binned", "fine"]
+"""Whether numbers are counted in the bins of the schema, or in bins that are found privately and kept as numbers."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.estimate import lost_rows
 from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.result import Model, Synthesized
+from tacita.synthesize.rules import Rules
 from tacita.tables.release import Provenance, Release
 from tacita.tables.workload import Workload
 
@@ -85,6 +86,21 @@ class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
     @abstractmethod
     def event(self) -> Event:
         """Cost of a run to each unit, derived from the noise distributions that draw."""
+
+    def over(self, domain: Domain) -> Self:
+        """Return the same plan for a domain of the same attributes with no more levels: noise and cost stay."""
+        changed: dict[str, Any] = {"domain": domain}
+        for each in fields(self):
+            part = getattr(self, each.name)
+            if isinstance(part, CalibratedTables):
+                changed[each.name] = replace(part, domain=domain)
+            elif isinstance(part, SynthesisPlan):
+                changed[each.name] = part.over(domain)
+        return replace(self, **changed)
+
+    def check_rules(self, rules: Rules) -> Rules:
+        """Return public rules that all rows are to keep, if the model can keep them; reads no data."""
+        return rules.check(self.domain.project(self.names))
 
     @abstractmethod
     def model(self, engine: Engine, source: Source) -> Outcome:

@@ -21,6 +21,7 @@ from tacita.plans.rehearsal import Trials, check_people, mean_distance, simulate
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.auto import Synthesize
+from tacita.tables.cells import Projectable
 
 __all__ = ["Rehearsed", "rehearse"]
 
@@ -63,7 +64,11 @@ def rehearse(recipe: Synthesize, domain: Domain, budget: Budget, *, people: int,
 
     def trial(number: int) -> tuple[float, float]:
         engine = LocalEngine(used, simulate_people(used, plan.names, people, np.random.default_rng(number)))
-        model = plan.run(engine, SeededSource(number)).model
+        made = plan.run(engine, SeededSource(number))
+        model: Projectable = made.model
+        if made.numbers:  # their bins are not those of the schema: rows are counted in the latter
+            rows = made.sample(people, np.random.default_rng(number), policy="uniform")
+            model = LocalEngine(used.project(plan.names), rows)
         chosen = [pairs[each] for each in np.random.default_rng(number).permutation(len(pairs))[:_MOST_PAIRS]]
         singles = mean_distance(engine, model, [(name,) for name in plan.names])
         return singles, mean_distance(engine, model, chosen) if chosen else singles

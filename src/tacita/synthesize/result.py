@@ -27,6 +27,7 @@ from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.adjusted import Adjusted
 from tacita.models.pairs.matching import MatchedDraws, can_match
+from tacita.models.spread import Spread
 from tacita.models.synthetic import synthetic_rows
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.intervals.answer import Intervals, compute_intervals, masks_of
@@ -81,6 +82,7 @@ class Synthesized(Envelope, Tabular):
         notes: Decisions of the method, in words: structure, fallbacks.
         measured: Released tables that the model was fitted to, for intervals; None in files of older versions, of
             models without tables, and where tables disagree about the number of rows.
+        numbers: How numbers are spread inside bins that were found privately; see `numbers`.
     """
 
     mark: ClassVar[str] = "synthesized/1"
@@ -91,6 +93,7 @@ class Synthesized(Envelope, Tabular):
     people_std: float
     notes: tuple[str, ...]
     measured: MeasuredTables | None = field(default=None, repr=False)
+    numbers: tuple[Spread, ...] = field(default=(), repr=False)
 
     # -- Projectable ----------------------------------------------------------------------------------------------
 
@@ -168,15 +171,23 @@ class Synthesized(Envelope, Tabular):
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
-        """Draw synthetic rows, decoded; `policy` says how bins are decoded.
+    def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "auto") -> pa.Table:
+        """Draw synthetic rows, decoded; `policy` says how bins are decoded: numbers whose spread is known as numbers.
 
         Up to 131,072 rows of a mixture or a tree have the model's tables of two attributes nearly without the error of
         drawing, see `tacita.models.pairs.matching`.
         """
         model = MatchedDraws(self.model) if can_match(self.model) else self.model
-        simulated = self.provenance.simulated
-        return synthetic_rows(self.domain, model, rows, rng, event=self.event, policy=policy, simulated=simulated)
+        return synthetic_rows(
+            self.domain,
+            model,
+            rows,
+            rng,
+            event=self.event,
+            policy=policy,
+            spreads=self.numbers,
+            simulated=self.provenance.simulated,
+        )
 
     def with_rules(self, rules: Rules) -> Synthesized:
         """The same, given that public rules hold for every row: post-processing, which costs nothing.
@@ -197,7 +208,7 @@ class Synthesized(Envelope, Tabular):
         return replace(self.with_rules(rules), measured=None)
 
     def batches(
-        self, rows: int, rng: np.random.Generator, *, policy: Decode = "label", key: str | None = None, first: int = 1
+        self, rows: int, rng: np.random.Generator, *, policy: Decode = "auto", key: str | None = None, first: int = 1
     ) -> Iterator[pa.Table]:
         """The rows in batches, drawn side by side; the same for the same generator, whatever the threads.
 
@@ -225,7 +236,7 @@ class Synthesized(Envelope, Tabular):
         rows: int,
         rng: np.random.Generator,
         *,
-        policy: Decode = "label",
+        policy: Decode = "auto",
         key: str | None = None,
         parts: int | None = None,
         progress: Progress | None = None,
@@ -274,6 +285,8 @@ class Synthesized(Envelope, Tabular):
             "notes": list(self.notes),
             "guarantee": self.guarantee,
         }
+        if self.numbers:
+            plain["numbers"] = [each.as_dict() for each in self.numbers]
         return plain if self.measured is None else plain | {"measured": self.measured.as_dict()}
 
     @staticmethod
@@ -286,6 +299,7 @@ class Synthesized(Envelope, Tabular):
             "people_std": data["people_std"],
             "notes": tuple(data["notes"]),
             "measured": None if measured is None else MeasuredTables.from_dict(measured, model.domain),
+            "numbers": tuple(Spread.from_dict(each).check(model.domain) for each in data.get("numbers", ())),
         }
 
 

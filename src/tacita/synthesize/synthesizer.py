@@ -28,7 +28,7 @@ from tacita.plans.recipe import Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.auto import Synthesize
-from tacita.synthesize.kinds import Method
+from tacita.synthesize.kinds import Method, Numbers
 from tacita.synthesize.plan import Key
 from tacita.synthesize.result import Synthesized
 
@@ -56,6 +56,7 @@ class Synthesizer:
         people: About how many rows there are, where that is public.
         target: An attribute that will be predicted from the others.
         seconds: About how long fitting may take; decides how many steps are planned.
+        numbers: "fine" to find bins of numbers privately and to keep numbers as numbers.
         seed: For studies only: the same seed gives the same noise, and no guarantee.
 
     Attributes:
@@ -76,11 +77,12 @@ class Synthesizer:
         people: int | None = None,
         target: str | None = None,
         seconds: float = math.inf,
+        numbers: Numbers = "binned",
         seed: int | None = None,
     ) -> None:
         self.epsilon, self.delta, self.unit, self.neighbours = epsilon, delta, unit, neighbours
         self.method, self.attributes, self.people, self.target = method, attributes, people, target
-        self.seconds, self.seed = seconds, seed
+        self.seconds, self.numbers, self.seed = seconds, numbers, seed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All arguments by name."""
@@ -108,6 +110,7 @@ class Synthesizer:
             people=self.people,
             target=self.target,
             seconds=self.seconds,
+            numbers=self.numbers,
         )
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
         asks = data if isinstance(data, _Asks) else None
@@ -124,7 +127,7 @@ class Synthesizer:
             self.synthesized_ = plan.run(engine, source)
         return self
 
-    def sample(self, rows: int, rng: np.random.Generator | None = None, *, policy: Decode = "label") -> pa.Table:
+    def sample(self, rows: int, rng: np.random.Generator | None = None, *, policy: Decode = "auto") -> pa.Table:
         """Draw synthetic rows; costs nothing more, however many. Repeatable with a seed and no generator."""
         if not hasattr(self, "synthesized_"):
             raise Conflict("has not been fitted", field="synthesizer", hint="Call fit first")
@@ -135,4 +138,5 @@ class Synthesizer:
         return f"Synthesizer({given})"
 
 
-_PARAMS = ("epsilon", "delta", "unit", "neighbours", "method", "attributes", "people", "target", "seconds", "seed")
+_COST = ("epsilon", "delta", "unit", "neighbours")
+_PARAMS = (*_COST, "method", "attributes", "people", "target", "seconds", "numbers", "seed")

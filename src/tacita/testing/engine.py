@@ -27,7 +27,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identifier, Numeric, Ordinal
-from tacita.engines.base import Engine, Recodes
+from tacita.domain.rebin import rebin
+from tacita.engines.base import Engine, Rebins, Recodes
 from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import OTHER, SUPPRESSED, Axis, Recoding
@@ -190,6 +191,9 @@ class EngineContract:
         for by in ("day", "week", "month", "quarter", "year"):
             attribute = Date(name="x", bounds=(dt.date(2024, 1, 1), dt.date(2024, 12, 30)), by=by)
             self.column(attribute, pa.array(days, pa.date32()))
+
+        edges = tuple(dt.date(2024, *day) for day in ((1, 1), (1, 7), (2, 29), (12, 30)))
+        self.column(Date(name="x", bounds=(edges[0], edges[-1]), edges=edges), pa.array(days, pa.date32()))
 
     def test_timestamps(self) -> None:
         times = [dt.datetime(2024, 1, 31, 23, 59, 59, 999999), dt.datetime(2024, 2, 1), None]
@@ -498,6 +502,36 @@ class EngineContract:
         fewer = dataclasses.replace(recoding, codes=recoding.codes[:9], classes=recoding.classes[:9])
         with pytest.raises(DataError, match="not those that the recoding was made for"):
             list(engine.apply(fewer, ["smokes"]))
+
+    @pytest.mark.parametrize("max_rows", [None, 2])
+    def test_other_bins_of_the_same_rows(self, max_rows: int | None) -> None:
+        ages = [0, 17, 18, None, 64, 65, 99, 120, -3, 40, 41, 7]
+        days = [None if age is None else dt.date(2024, 1, 1) + dt.timedelta(days=3 * age) for age in ages]
+        table = pa.table(
+            {"who": [f"p{at % 4}" for at in range(12)], "age": ages, "day": days, "smokes": ["y", "n"] * 6}
+        )
+        bounds = (dt.date(2024, 1, 1), dt.date(2024, 12, 31))
+        domain = Domain(
+            attributes=[
+                Identifier(name="who"),
+                Numeric(name="age", bounds=(0, 99), bins=2, integer=True, missing=True),
+                Date(name="day", bounds=bounds, by="year"),
+                Categorical(name="smokes", levels=["y", "n"]),
+            ],
+            person="who" if max_rows else None,
+        )
+        engine = self.make(domain, table)
+        if not isinstance(engine, Rebins):
+            pytest.skip("counts in one domain alone")
+        first = (bounds[0] - dt.date(1970, 1, 1)).days
+        finer = rebin(domain, {"age": (0, 1, 18, 41, 65), "day": (first, first + 54)})
+        unit = Unit.row() if max_rows is None else Unit.of_person("who", max_rows=max_rows)
+        found = engine.with_bins(finer).tables(Workload.of(("age",), ("age", "day"), ("smokes", "day")), unit)
+        rows = reference_rows(finer, self.seen(table), max_rows)
+        for key in found:
+            self.same(finer, rows, key, found[key])
+        with pytest.raises(InvalidInput, match="bins"):
+            engine.with_bins(domain.project(["age", "smokes"]))
 
     def test_check_counts_strangers(self) -> None:
         domain, table = self.example()

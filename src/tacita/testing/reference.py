@@ -88,6 +88,8 @@ def _day(attribute: Date, value: Any, other: int) -> int:
         day = value
     low, high = attribute.bounds
     day = low if day < low else high if day > high else day
+    if attribute.edges is not None:
+        return sum(1 for edge in attribute.edges[1:-1] if edge <= day)
     periods: list[Any] = []  # the different periods from the lower bound on; the code is the number of earlier ones
     for number in range(low.toordinal(), day.toordinal() + 1):
         period = _period(attribute.by, dt.date.fromordinal(number))

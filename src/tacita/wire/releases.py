@@ -12,7 +12,7 @@ from tacita.anonymize.criteria.registry import CRITERIA, all_parameters
 from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_options, make_method, method_help
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.domain import Decode
-from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, Quantity, TrainOn
+from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, Numbers, Quantity, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import AccountQuote, BudgetModel
 
@@ -273,7 +273,14 @@ class SyntheticRequest(RequestModel):
         le=3600,
         description="About how long fitting may take; it fixes the number of steps before data is read.",
     )
-    decode: Decode = Field(default="label", description="How a bin is written.")
+    numbers: Numbers = Field(
+        default="binned",
+        description="`binned`: numbers and dates in the bins of the schema. `fine`: bins are found privately, for a "
+        "share of the budget, and numbers are kept as numbers.",
+    )
+    decode: Decode = Field(
+        default="auto", description="How a bin is written; `auto`: a number where numbers are fine, else its label."
+    )
     rules: list[dict[str, Any]] | None = Field(
         default=None, max_length=1000, description="Public rules that every row keeps; they cost nothing."
     )
@@ -288,7 +295,9 @@ class DrawRequest(RequestModel):
 
     rows: int = Field(ge=0, le=1_000_000, description="Number of rows.")
     where: list[str] = Field(default=[], max_length=100, description="Conditions that all rows meet: `age >= 30`.")
-    decode: Decode = Field(default="label", description="How a bin is written.")
+    decode: Decode = Field(
+        default="auto", description="How a bin is written; `auto`: a number where numbers are fine, else its label."
+    )
 
 
 class SharesRequest(RequestModel):
@@ -378,6 +387,15 @@ class ImputedInfo(ResponseModel):
     provenance: dict[str, Any]
 
 
+class FineNumbersInfo(ResponseModel):
+    """Search for the bins of numbers, before any data is read."""
+
+    share: float = Field(description="Share of the budget.")
+    noise: float | None = Field(description="Standard deviation of the noise of a count.")
+    bins: dict[str, int] = Field(description="Most bins of each number or date.")
+    found: list[str] = Field(description="Numbers and dates whose bins are found privately.")
+
+
 class SyntheticPlan(AccountQuote):
     """Cost of synthetic rows, and the method that would make them."""
 
@@ -389,6 +407,7 @@ class SyntheticPlan(AccountQuote):
     event: dict[str, Any]
     attributes: list[str]
     reason: str
+    numbers: FineNumbersInfo | None = Field(default=None, description="Where numbers are fine: how bins are found.")
 
 
 class SyntheticInfo(ResponseModel):

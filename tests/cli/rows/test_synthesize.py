@@ -180,3 +180,31 @@ def test_an_option_is_given_once_and_costs_nothing_otherwise():
     assert shown.code == 2
     assert "must be given once" in " ".join(shown.err.split())
     assert spent() == 0
+
+
+def test_numbers_are_kept_as_numbers_for_the_same_budget(folder):
+    (folder / "people.yaml").write_text(SCHEMA.replace("edges: [0, 18, 65, 99]", "bins: 1"))
+    fine = ("--numbers", "fine", "--people", "800", "--method", "independent")
+    plan = made("--epsilon", "1", *fine, "--dry-run")
+    assert plan.code == 0, plan.err
+    assert "fine, for" in plan.out
+    assert "age: " in plan.out
+    assert spent() == 0
+    shown = made("--epsilon", "1", *fine, "--model", "m.json", output="rows.csv")
+    assert shown.code == 0, shown.err
+    assert "Bins found privately" in " ".join(shown.out.split())
+    assert spent() == pytest.approx(1)
+    ages = pa_csv.read_csv("rows.csv")["age"].to_pylist()
+    assert len(set(ages)) > 20
+    assert sum(ages) / len(ages) == pytest.approx(39.5, abs=12)
+    assert "kept as numbers" in run("model", "show", "m.json").out
+    assert "numbers" not in json.loads(run("model", "show", "m.json", "--json").out)
+    assert run("model", "draw", "m.json", "-n", "9", "-o", "more.csv", "--decode", "label").code == 0
+    assert pa_csv.read_csv("more.csv").column("age").type == "string"
+    asked = json.loads(run("model", "ask", "m.json", "--by", "age", "--json").out)["tables"]["age"]
+    assert sum(cell["share"] for cell in asked) == pytest.approx(1)
+    (folder / "rules.yaml").write_text("rules: [{if: age < 18, then: sex = f}]")
+    refused = made("--epsilon", "0.5", *fine, "--rules", "rules.yaml")
+    assert refused.code == 2
+    assert "at_most" in refused.err
+    assert spent() == pytest.approx(1)

@@ -10,6 +10,7 @@ import pytest
 from tests.support.mongo import MongoServer
 
 from tacita.domain import Boolean, Domain, Identifier, Numeric
+from tacita.domain.rebin import rebin
 from tacita.engines.base import Engine
 from tacita.engines.consent import Consent, ConsentedEngine, ConsentRecords
 from tacita.engines.local import LocalEngine
@@ -98,6 +99,15 @@ def test_only_those_who_agreed_are_counted(persons: set[str], max_rows: int) -> 
     assert engine.check() == wanted.check()
     streamed = [row for batch in engine.rows(["y", "x"], batch_rows=9) for row in batch.to_pylist()]
     assert streamed == wanted_rows(persons)
+
+
+def test_other_bins_leave_those_out_who_did_not_agree() -> None:
+    workload, unit = Workload.of(["x", "y"]), Unit.of_person("who", max_rows=2)
+    coarse = rebin(DOMAIN, {"x": (0, 3)})
+    engine = ConsentedEngine(LocalEngine(DOMAIN, TABLE), agreed(*AGREED), "research").with_bins(coarse)
+    found = engine.tables(workload, unit)["x", "y"]
+    assert found == LocalEngine(coarse, of_those(AGREED)).tables(workload, unit)["x", "y"]
+    assert int(found.values.sum()) <= 2 * len(AGREED)
 
 
 def wanted_rows(persons: set[str]) -> list[dict[str, Any]]:

@@ -81,6 +81,29 @@ def test_rows_for_one_target(world, buyer) -> None:
     assert world.spent() == spent
 
 
+def test_numbers_are_kept_as_numbers(world, buyer) -> None:
+    fine = {"numbers": "fine", "people": 400}
+    plan = world.call("POST", "/v1/releases/synthetic/plan", token=buyer, json=BODY | fine)
+    assert plan.status_code == 200, plan.text
+    assert plan.json()["numbers"]["found"] == ["age"]
+    assert plan.json()["account_cost"] == pytest.approx(0.4)
+    assert world.call("POST", "/v1/releases/synthetic/plan", token=buyer, json=BODY).json()["numbers"] is None
+    place = make(world, buyer, **fine).headers["location"]
+    world.work()
+    known = world.call("GET", place, token=buyer).json()
+    assert known["provenance"]["recipe"]["edges"]["age"][0] == 0
+    table = pacsv.read_csv(io.BytesIO(world.call("GET", f"{place}/rows", token=buyer).content))
+    assert pa.types.is_integer(table.schema.field("age").type)
+    drawn = world.call("POST", f"{place}/draw", token=buyer, json={"rows": 20, "decode": "label"})
+    assert not pa.types.is_integer(pacsv.read_csv(io.BytesIO(drawn.content)).schema.field("age").type)
+    rule = {"if": ["age < 18"], "then": ["smokes = never"]}
+    spent = world.spent()
+    refused = make(world, buyer, rules=[rule], **fine)
+    assert (refused.status_code, refused.json()["field"]) == (422, "rules")
+    assert make(world, buyer, numbers="exact").status_code == 422
+    assert world.spent() == spent
+
+
 def test_a_job_that_is_killed_while_it_writes_is_charged_once(world, buyer, monkeypatch) -> None:
     place = make(world, buyer).headers["location"]
     jobs, id = world.services.jobs, make(world, buyer, key="once").json()["id"]

@@ -38,7 +38,9 @@ def draw(
     rows: Annotated[int, typer.Option("--rows", "-n", help="Number of rows.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
     where: Where = None,
-    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
+    decode: Annotated[
+        Decode, typer.Option(help="Form of a bin in the output; auto: a number where numbers are fine.")
+    ] = "auto",
     key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
 ) -> None:
     """Draw more synthetic rows from a model; costs nothing.
@@ -132,12 +134,14 @@ def show_model(model: ModelFile, json: Json = False) -> None:
     """
     made = _read(model)
     if json:
-        show.print_json({name: value for name, value in made.as_dict().items() if name not in ("model", "measured")})
+        large = ("model", "measured", "numbers")
+        show.print_json({name: value for name, value in made.as_dict().items() if name not in large})
         return
     facts = [
         ("attributes", ", ".join(made.domain.names)),
         ("method", str(made.provenance.recipe.get("method", "not stated"))),
         ("rows of the data, about", f"{number(made.people)} ± {number(2 * made.people_std)}"),
+        *([("kept as numbers", ", ".join(each.attribute for each in made.numbers))] if made.numbers else []),
         ("guarantee", made.guarantee),
         ("who is protected", f"{made.unit}, {made.neighbours}"),
     ]

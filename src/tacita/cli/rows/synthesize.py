@@ -39,7 +39,8 @@ from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
 from tacita.synthesize.auto import Synthesize
-from tacita.synthesize.kinds import Method, method_help
+from tacita.synthesize.kinds import Method, Numbers, method_help
+from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import check_parts, check_target
@@ -83,7 +84,13 @@ def synthesize(
         list[str] | None,
         typer.Option("--options", help="An option of the method: degree=4, theta=6. Several may be given."),
     ] = None,
-    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
+    numbers: Annotated[
+        Numbers,
+        typer.Option(help="binned: the bins of the schema. fine: finds bins privately and keeps numbers as numbers."),
+    ] = "binned",
+    decode: Annotated[
+        Decode, typer.Option(help="Form of a bin in the output; auto: a number where numbers are fine.")
+    ] = "auto",
     rules: Annotated[
         Path | None, typer.Option(help="YAML of public rules that every row must keep; costs nothing.")
     ] = None,
@@ -124,12 +131,13 @@ def synthesize(
         people=people,
         target=target,
         seconds=math.inf if seconds is None else seconds,
+        numbers=numbers,
         options=named_options(options or []),
     )
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
-    public = None if rules is None else Rules.read(rules).check(domain.project(plan.names))
+    public = None if rules is None else plan.check_rules(Rules.read(rules))
     if dry_run:
-        facts = [("method", plan.as_dict()["recipe"]["method"]), ("why", plan.reason)]
+        facts = [("method", plan.as_dict()["recipe"]["method"]), ("why", plan.reason), *_numbers(plan)]
         show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)
         return
     session = session_of(
@@ -167,13 +175,22 @@ def synthesize(
         if report is not None:
             write(report, "Synthetic rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
     if json:
-        plain = {name: value for name, value in result.as_dict().items() if name != "model"}
+        plain = {name: value for name, value in result.as_dict().items() if name not in ("model", "numbers")}
         show.print_json(plain | {"rows": wanted, "key": key, "balance": session.balance().as_dict()})
         return
     for section in sections:
         show.grid(section.title, ("", ""), section.facts)
     show.say(_NOTE)
     show.balance(session.balance())
+
+
+def _numbers(plan: SynthesisPlan) -> list[tuple[str, str]]:
+    """Return what a plan states about numbers that are kept as numbers."""
+    stated = plan.as_dict().get("numbers")
+    if stated is None:
+        return []
+    bins = ", ".join(f"{name}: {most}" for name, most in stated["bins"].items())
+    return [("numbers", f"fine, for {stated['share']:.0%} of the budget"), ("most bins", bins)]
 
 
 def _public(people: int | None, rules: Rules | None) -> tuple[str, ...]:

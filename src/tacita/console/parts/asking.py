@@ -171,6 +171,8 @@ class SyntheticForm(ReleaseForm):
             self.target = kit.choice(
                 "Attribute to predict", anything, wanted if wanted in names else "", change=self.change
             )
+            forms = {"binned": "in the bins of the schema", "fine": "as numbers, in bins found privately"}
+            self.numbers = kit.choice("Numbers and dates", forms, "binned", change=self.change)
 
     def body(self) -> dict[str, Any]:
         """The request."""
@@ -182,6 +184,7 @@ class SyntheticForm(ReleaseForm):
             "budget": self.budget(),
             "target": self.target.value or None,
             "method": self.method.value,
+            "numbers": self.numbers.value,
             "attributes": list(self.names.value),
             "people": int(people) if people else None,
             "purpose": "synthetic rows",
@@ -199,6 +202,7 @@ class SyntheticForm(ReleaseForm):
             people=body["people"],
             target=body["target"],
             seconds=5.0,
+            numbers=body["numbers"],
         )
         tried = await self.api.compute(partial(rehearse, recipe, self.domain, Budget(**body["budget"]), people=people))
         facts = {
@@ -206,6 +210,9 @@ class SyntheticForm(ReleaseForm):
             "Expected error, tables of one attribute": f"{words.percent(tried.singles)} of people in a wrong cell",
             "Expected error, tables of two attributes": f"{words.percent(tried.pairs)} of people in a wrong cell",
         }
+        if plan.get("numbers"):
+            most = max(plan["numbers"]["bins"].values())
+            facts["Numbers"] = f"at most {most} bins each, for {words.percent(plan['numbers']['share'])} of the budget"
         if "rho" not in body["budget"]:
             facts["Meaning of epsilon"] = words.odds(body["budget"]["epsilon"])
         size = self.rehearsed(people) + (

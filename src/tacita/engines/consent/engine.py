@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
-from tacita.engines.base import BATCH_ROWS, Engine, SourceCheck
+from tacita.engines.base import BATCH_ROWS, Engine, Rebins, SourceCheck
 from tacita.engines.checking import check_reading
 from tacita.engines.consent.filter import ConsentFilter, Who
 from tacita.engines.local.bound import key_texts
@@ -99,6 +99,12 @@ class ConsentedEngine:
     ) -> Iterator[pa.RecordBatch]:
         """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self.domain, columns, batch_rows, self.rows)
+
+    def with_bins(self, domain: Domain) -> ConsentedEngine:
+        """Return the same with other bins. See `Rebins.with_bins`."""
+        if not isinstance(self._engine, Rebins):
+            raise InvalidInput("this engine counts its rows in no other bins", field="engine")
+        return ConsentedEngine(self._engine.with_bins(domain), self._consent, self._purpose, clock=self._clock)
 
     def check(self) -> SourceCheck:
         """Check how well the rows that may be used fit their schema.

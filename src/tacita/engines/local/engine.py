@@ -14,7 +14,7 @@ from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_columns, check_reading, check_types, column_check
+from tacita.engines.checking import check_columns, check_reading, check_rebinned, check_types, column_check
 from tacita.engines.local.bound import Bound
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.files.base import Checked, Narrowable, RowSource
@@ -116,6 +116,16 @@ class LocalEngine:
     ) -> Iterator[pa.RecordBatch]:
         """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
+
+    def with_bins(self, domain: Domain) -> LocalEngine:
+        """Return an engine over the same source with other bins. See `Rebins.with_bins`."""
+        return LocalEngine(
+            check_rebinned(self._domain, domain),
+            self._given,
+            table=self._table,
+            cache_bytes=self._cache_bytes,
+            threads=self._threads,
+        )
 
     def check(self) -> SourceCheck:
         """Check how well the data fits its schema; all of it is read, whatever is cached."""

@@ -27,7 +27,7 @@ from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_codes, check_reading, column_check, may_be_outside
+from tacita.engines.checking import check_codes, check_reading, check_rebinned, column_check, may_be_outside
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.layout import Layout
@@ -138,6 +138,18 @@ class MongoEngine:
     ) -> Iterator[pa.RecordBatch]:
         """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
+
+    def with_bins(self, domain: Domain) -> MongoEngine:
+        """Return an engine over the same source with other bins. See `Rebins.with_bins`."""
+        return MongoEngine(
+            check_rebinned(self._domain, domain),
+            self._server.url,
+            self._collection,
+            unwind=self._unwind,
+            timeout=self._server.timeout,
+            checked=True,  # the types of values do not depend on bins
+            grouped_cells=self._grouped_cells,
+        )
 
     def check(self) -> SourceCheck:
         """Check how well the data fits its schema."""

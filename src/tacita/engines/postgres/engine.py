@@ -20,7 +20,15 @@ from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_codes, check_columns, check_reading, check_types, column_check, may_be_outside
+from tacita.engines.checking import (
+    check_codes,
+    check_columns,
+    check_reading,
+    check_rebinned,
+    check_types,
+    column_check,
+    may_be_outside,
+)
 from tacita.engines.local.counter import Counter, is_dense
 from tacita.engines.local.engine import LocalEngine
 from tacita.engines.local.layout import Layout
@@ -67,6 +75,7 @@ class PostgresEngine:
         self._sql = load("tacita.engines.postgres.compile")
         self._domain, self._server, self._pushed = domain, Server(url, timeout), pushed_tables
         identifier = load("psycopg.sql").Identifier
+        self._table_given = table
         self._from = identifier(*self._server.resolve(identifier(*table_parts(table))))
         with self._server.snapshot() as connection:
             self._columns = self._read_columns(connection)
@@ -119,6 +128,16 @@ class PostgresEngine:
     ) -> Iterator[pa.RecordBatch]:
         """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
+
+    def with_bins(self, domain: Domain) -> PostgresEngine:
+        """Return an engine over the same source with other bins. See `Rebins.with_bins`."""
+        return PostgresEngine(
+            check_rebinned(self._domain, domain),
+            self._server.url,
+            self._table_given,
+            timeout=self._server.timeout,
+            pushed_tables=self._pushed,
+        )
 
     def check(self) -> SourceCheck:
         """Check how well the data fits its schema."""

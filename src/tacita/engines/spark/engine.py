@@ -24,7 +24,14 @@ from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_columns, check_reading, check_types, column_check, may_be_outside
+from tacita.engines.checking import (
+    check_columns,
+    check_reading,
+    check_rebinned,
+    check_types,
+    column_check,
+    may_be_outside,
+)
 from tacita.engines.local.store import changed
 from tacita.engines.spark.address import is_spark_frame
 from tacita.engines.spark.counts import Counts, Failure, add, raised
@@ -97,7 +104,7 @@ class SparkEngine:
                 hint="Write the frame as Parquet, or make a session without `remote`",
             )
         self._domain, self._given, self._table = domain, source, table
-        self._timeout, self._keep, self._lock = timeout, keep, threading.Lock()
+        self._master, self._timeout, self._keep, self._lock = master, timeout, keep, threading.Lock()
         self._session = source.sparkSession if is_spark_frame(source) else session_of(master)
         self._state = self._open()
 
@@ -143,6 +150,17 @@ class SparkEngine:
     ) -> Iterator[pa.RecordBatch]:
         """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
+
+    def with_bins(self, domain: Domain) -> SparkEngine:
+        """Return an engine over the same source with other bins. See `Rebins.with_bins`."""
+        return SparkEngine(
+            check_rebinned(self._domain, domain),
+            self._given,
+            table=self._table,
+            master=self._master,
+            timeout=self._timeout,
+            keep=self._keep,
+        )
 
     def check(self) -> SourceCheck:
         """Check how well the data fits its schema; all of it is read."""

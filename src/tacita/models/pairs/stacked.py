@@ -91,7 +91,7 @@ def fit_stacked(
         return Stacked(model=fitted.model, loss=fitted.loss, hidden=fitted.hidden)
     if fitted.hidden or len(domain.names) < 3:
         return _adjusted(domain, measurements, fitted, fitted.model, 0.0)
-    share = _share(domain, measurements, rng, components, steps)
+    share = _share(domain, measurements, rng, fitted.components, steps)
     if share < _LEAST_SHARE:
         return _adjusted(domain, measurements, fitted, fitted.model, 0.0)
     tree = tree_of(domain, measurements, pair_shares(fitted.model))
@@ -154,7 +154,7 @@ def _share(
             replace(each, values=each.values + _ADDED * added, variance=np.asarray(each.variance) * (1 + _ADDED**2))
         )
         unseen.append(each.values - added / _ADDED)
-    fitted = fit_mixture(domain, seen, rng, components=components, fits=1, steps=steps)
+    fitted = fit_mixture(domain, seen, rng, components=components, fits=1, steps=steps, fewest=components)
     if fitted.hidden:
         return 0.0
     mixture = pair_shares(fitted.model)
@@ -175,7 +175,7 @@ def _adjusted(
     domain: Domain, measurements: Sequence[Measurement], fitted: Fitted, model: Mixture | Blend, share: float
 ) -> Stacked:
     shares, blocks = pair_shares(model), blocks_of(domain)
-    singles = {name: model.project([name]) for name in domain.names}
+    singles = {name: Cells(domain.project([name]), values) for name, values in _singles(domain, shares).items()}
     tables = {}
     for each in measurements:
         one, other = each.attributes
@@ -188,3 +188,10 @@ def _adjusted(
     ordered = {pair: tables[pair] for pair in combinations(domain.names, 2) if pair in tables}
     better = Adjusted(model=model, tables=ordered) if ordered else model
     return Stacked(model=better, loss=fitted.loss, share=share, adjusted=len(ordered), hidden=fitted.hidden)
+
+
+def _singles(domain: Domain, shares: Matrix) -> dict[str, NDArray[np.float64]]:
+    """Tables of single attributes, from those of two."""
+    blocks = blocks_of(domain)
+    other = dict(zip(domain.names, domain.names[1:] + domain.names[:1], strict=True))
+    return {name: shares[blocks[name], blocks[other[name]]].sum(axis=1) for name in domain.names}

@@ -38,12 +38,15 @@ def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan
         people=request.people,
         target=request.target,
         seconds=request.seconds,
+        numbers=request.numbers,
         options=request.options,
     )
     account = dataset.account
+    budget = request.budget.budget()
+    plan = recipe.calibrate(dataset.domain, budget, unit=account.unit, neighbours=account.neighbours)
     if request.rules is not None:
-        rules_of(request).check(dataset.domain if names is None else dataset.domain.project(names))
-    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+        plan.check_rules(rules_of(request))
+    return plan
 
 
 def rules_of(request: SyntheticRequest) -> Rules:
@@ -92,7 +95,8 @@ def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode)
     _write(task, made, rows, decode)
     plain = made.as_dict()
     del plain["model"]
-    plain.pop("measured", None)
+    for name in ("measured", "numbers"):  # as large as the model, whose file has them
+        plain.pop(name, None)
     return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
 
 
@@ -122,7 +126,7 @@ def _find(services: Services, token: Token, body: SyntheticRequest) -> Dataset:
 
 
 def _seconds(request: SyntheticRequest) -> float:
-    if request.method == "independent" and request.budget.delta:
+    if (request.method == "independent" or request.numbers == "fine") and request.budget.delta:
         return LOSS_SECONDS
     return (request.method in METHODS and METHODS[request.method].plan_seconds) or QUICK_SECONDS
 

@@ -1,0 +1,1 @@
+"""Numbers and dates kept as numbers: bins found privately, and values drawn inside them."""
