@@ -120,6 +120,8 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     console.choose(page, "Attribute in question", "region")
     console.choose(page, "smoking", "daily")
     expect(page.get_by_text("among people with smoking = daily")).to_be_visible()
+    expect(page.get_by_role("table", name="Shares of region with intervals")).to_be_visible()
+    expect(page.get_by_text("each with 95 % confidence").first).to_be_visible()
     check_accessible(page)
     console.to_top(page)
     picture(page, "console-model", full_page=True)

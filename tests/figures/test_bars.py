@@ -28,6 +28,12 @@ def test_intervals_are_drawn_where_there_are_some():
     assert "±" in estimate_bars(rows)
 
 
+def test_both_ends_are_written_where_the_value_is_not_in_the_middle():
+    svg = estimate_bars([Interval(label="a", value=0.2, low=0.1, high=0.6)], share=True)
+    assert "±" not in svg
+    assert "(10.0 % to 60.0 %)" in svg or "(10 % to 60 %)" in svg
+
+
 def test_only_the_first_bars_are_drawn_and_no_bars_are_no_error():
     assert estimate_bars([Interval(label="x", value=1.0)] * 100).count("<rect") == MOST_BARS
     assert "<svg" in estimate_bars([])

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 from tacita.client.calls import Calls
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
+from tacita.synthesize.kinds import Quantity
 from tacita.wire import (
     AnonymizedInfo,
     AssessmentInfo,
@@ -147,9 +148,28 @@ class ReleaseCalls(Calls):
         body = {"rows": rows, "where": list(where), "decode": decode}
         return self._post(f"{_of(id)}/draw?format={format}", body, safe=True)
 
-    def shares(self, id: str, tables: Sequence[Sequence[str]], *, where: Sequence[str] = ()) -> SharesInfo:
-        """Ask the model of synthetic rows for the shares of cells, given conditions; costs nothing."""
+    def shares(
+        self,
+        id: str,
+        tables: Sequence[Sequence[str]],
+        *,
+        where: Sequence[str] = (),
+        level: float = 0.95,
+        together: bool = False,
+        quantity: Quantity = "share",
+    ) -> SharesInfo:
+        """Ask the model of synthetic rows for shares of cells with intervals of the true ones; costs nothing.
+
+        Args:
+            id: The release.
+            tables: Attributes of each table.
+            where: Conditions on the rows.
+            level: Confidence of the intervals.
+            together: Whether it is the confidence that all intervals of a table hold, not each.
+            quantity: Shares of the rows that meet the conditions, or counts.
+        """
         body = {"tables": [list(table) for table in tables], "where": list(where)}
+        body |= {"level": level, "together": together, "quantity": quantity}
         return SharesInfo.model_validate_json(self._post(f"{_of(id)}/shares", body, safe=True))
 
     def fit_release(

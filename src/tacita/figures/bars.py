@@ -12,6 +12,7 @@ from tacita.figures.charts import Interval
 __all__ = ["MOST_BARS", "estimate_bars"]
 
 MOST_BARS = 60
+_CENTRED = 0.02  # of a half-width, up to which a value counts as the middle
 _ROW, _LEFT, _WIDTH, _NUMBERS = 24, 190, 420, 190
 
 
@@ -42,7 +43,7 @@ def estimate_bars(rows: Sequence[Interval], *, share: bool = False, title: str =
             width = max(end - start, 0.5)
             parts.append(f'<rect class="bar" x="{start:.1f}" y="{y}" width="{width:.1f}" height="16" rx="2"/>')
         if row.low is not None and row.high is not None and math.isfinite(row.high - row.low + row.value):
-            text += f" ± {number((row.high - row.low) / 2, share=share)}"
+            text += _range(row.value, row.low, row.high, share)
             parts.append(_error_bar(x(row.low), x(row.high), y))
         parts.append(f'<text class="num" x="{_LEFT + _WIDTH + 10}" y="{y + 13}">{text}</text>')
     height = len(rows) * _ROW + 6
@@ -51,6 +52,14 @@ def estimate_bars(rows: Sequence[Interval], *, share: bool = False, title: str =
         f'<svg viewBox="0 0 {_LEFT + _WIDTH + _NUMBERS} {height}" role="img" aria-label="{html.escape(title)}">'
         f"{axis}{''.join(parts)}</svg>"
     )
+
+
+def _range(value: float, low: float, high: float, share: bool) -> str:
+    """The half-width where the value is in the middle, else both ends."""
+    half = (high - low) / 2
+    if abs(value - low - half) <= _CENTRED * half:
+        return f" ± {number(half, share=share)}"
+    return f" ({number(low, share=share)} to {number(high, share=share)})"
 
 
 def _error_bar(low: float, high: float, y: int) -> str:

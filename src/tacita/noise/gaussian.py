@@ -65,6 +65,14 @@ class DiscreteGaussian(Law):
         """Probability of each integer."""
         return np.asarray(np.exp(-(np.asarray(x, float) ** 2) / (2 * float(self.sigma2))) / self._normaliser)
 
+    def transform(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Sum over k of exp(-sigma2 (t - 2 pi k)^2 / 2), relative to that at 0: by Poisson summation."""
+        at, sigma2 = np.asarray(t, float), float(self.sigma2)
+        if sigma2 <= 4:
+            return np.asarray(sum(self.pmf(x) * np.cos(x * at) * (2 if x else 1) for x in range(61)))
+        near = np.remainder(at + math.pi, 2 * math.pi) - math.pi
+        return np.asarray(sum(np.exp(-sigma2 * (near - 2 * math.pi * k) ** 2 / 2) for k in (-1, 0, 1)))
+
     def draw(self, count: int, source: Source) -> Integers:
         """Independent draws; exact."""
         if not source.simulated and (count <= OPENDP_AT_MOST or not self._fits()):

@@ -54,6 +54,12 @@ class DiscreteLaplace(Law):
         rate = 1 / float(self.scale)
         return np.asarray(math.tanh(rate / 2) * np.exp(-np.abs(np.asarray(x, float)) * rate))
 
+    def transform(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """(1-q)^2 / (1 - 2 q cos t + q^2)."""
+        rate = 1 / float(self.scale)
+        least = math.expm1(-rate) ** 2
+        return np.asarray(least / (least + 4 * math.exp(-rate) * np.sin(np.asarray(t, float) / 2) ** 2))
+
     def draw(self, count: int, source: Source) -> Integers:
         """Independent draws; exact."""
         if not source.simulated and count <= OPENDP_AT_MOST:

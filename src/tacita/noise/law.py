@@ -50,6 +50,10 @@ class Law(ABC):
         """Probability of each integer."""
 
     @abstractmethod
+    def transform(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The mean of cos(t x) over draws x, in units and not in steps: the characteristic function."""
+
+    @abstractmethod
     def draw(self, count: int, source: Source) -> Integers:
         """Independent draws; exact."""
 

@@ -54,6 +54,10 @@ class Stepped(Law):
         """Probability of each number of steps."""
         return self.law.pmf(x)
 
+    def transform(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """That of the noise in steps, at t times the step."""
+        return self.law.transform(np.asarray(t, float) * float(self.of))
+
     def draw(self, count: int, source: Source) -> Integers:
         """Independent draws, in steps; exact."""
         return self.law.draw(count, source)

@@ -34,8 +34,7 @@ from tacita.privacy.event import Event, Pure, Zcdp
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.expected import ExpectedErrors, Likely, Seen
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
-from tacita.synthesize.plan import Key, SynthesisPlan
-from tacita.synthesize.result import Model
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan
 from tacita.synthesize.select import ChosenPlan, SpanningTree
 from tacita.tables.workload import Workload
 
@@ -124,14 +123,15 @@ class MethodChoicePlan(SynthesisPlan):
     def _pure(self) -> bool:
         return self.rest.currency == "pure"
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """Measure, choose, run."""
         keys = list(itertools.combinations(self.names, 2))
         exact_tables = engine.tables(Workload.of(*keys), self.unit)
         counts = {key: exact_tables[key].project(key).values for key in keys}
         at = self.choose(measure_dependence(self.names, counts), source)
-        model, people, error, notes = self.methods[at].model(engine, source)
-        return model, people, error, (f"Chosen after a private measurement of dependence: {WORDS[at]}.", *notes)
+        found = self.methods[at].model(engine, source)
+        chosen = f"Chosen after a private measurement of dependence: {WORDS[at]}."
+        return found._replace(notes=(chosen, *found.notes))
 
     def choose(self, numbers: tuple[float, float, float], source: Source) -> int:
         """Index of the method that is best given the numbers, which get noise first.

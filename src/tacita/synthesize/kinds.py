@@ -19,6 +19,7 @@ __all__ = [
     "Method",
     "Missing",
     "Numbers",
+    "Quantity",
     "SynthesisMethod",
     "TrainOn",
     "method_help",
@@ -109,5 +110,7 @@ FitOn = Literal["original", "synthetic_prefix"]
 TrainOn = Literal["auto", "replaced", "all", "unreplaced"]
 Missing = Literal["keep", "impute"]
 Given = Literal["others", "before"]
+Quantity = Literal["share", "count"]
+"""What a model is asked for."""
 Numbers = Literal["binned", "fine"]
 """Whether numbers are counted in the bins of the schema, or in bins that are found privately and kept as numbers."""

@@ -33,8 +33,7 @@ from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, measurements_of, shares_of
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
-from tacita.synthesize.result import Model
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes, generator
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
 from tacita.tables.workload import Workload
@@ -152,7 +151,7 @@ class PairsPlan(SynthesisPlan):
         """That of the noisy tables."""
         return self.tables.event
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """All tables in one pass, then the fit."""
         releases = list(self.tables.run(engine, source).values())
         targets, people, error = measurements_of(releases)
@@ -160,12 +159,12 @@ class PairsPlan(SynthesisPlan):
         empty = people < 3 * error
         notes = ((EMPTY,) if empty else ()) + lost_rows(releases)
         if isinstance(self.recipe, Independent) or len(self.names) == 1:
-            return product_of(domain, releases), people, error, notes
+            return Outcome(product_of(domain, releases), people, error, notes, [releases])
         if empty:
             singles = singles_of(domain, targets)
             tables = {name: Cells(domain.project([name]), shares) for name, shares in singles.items()}
             bare = BayesianNetwork(domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals=tables)
-            return bare, people, error, (*notes, HIDDEN)
+            return Outcome(bare, people, error, (*notes, HIDDEN), [releases])
         recipe = self.recipe
         fitted = fit_stacked(
             domain,
@@ -184,4 +183,4 @@ class PairsPlan(SynthesisPlan):
             notes += (f"{fitted.adjusted} pairs that the fit misses by more than noise follow their own tables.",)
         if fitted.hidden:
             notes += (HIDDEN,)
-        return fitted.model, people, error, notes
+        return Outcome(fitted.model, people, error, notes, [releases])

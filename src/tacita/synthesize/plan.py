@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.estimate import lost_rows
+from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.result import Model, Synthesized
 from tacita.synthesize.rules import Rules
 from tacita.tables.release import Provenance, Release
 from tacita.tables.workload import Workload
 
-__all__ = ["Key", "SynthesisPlan", "check_attributes", "generator"]
+__all__ = ["Key", "Outcome", "SynthesisPlan", "check_attributes", "generator", "kept_tables"]
 
 Key = tuple[str, ...]
 
@@ -40,6 +43,29 @@ def check_attributes(domain: Domain, attributes: Key | None, unit: Unit) -> Key:
 def generator(source: Source) -> np.random.Generator:
     """Draws that need no secrecy, such as where a fit starts; they can be repeated when the source can."""
     return np.random.default_rng(source.words(4))
+
+
+class Outcome(NamedTuple):
+    """Result of a run, before it is stated what it cost.
+
+    Attributes:
+        model: Fitted model.
+        people, error: Number of rows of the data, and its standard error.
+        notes: Decisions, in words.
+        rounds: Released tables, by the round that measured them, see `MeasuredTables`.
+    """
+
+    model: Model
+    people: float
+    error: float
+    notes: tuple[str, ...]
+    rounds: Sequence[Sequence[Release]]
+
+
+def kept_tables(rounds: Sequence[Sequence[Release]]) -> MeasuredTables | None:
+    """The tables that intervals are computed from; none if they disagree about the number of rows."""
+    known = [each for releases in rounds for each in releases]
+    return MeasuredTables.of(rounds) if known and not lost_rows(known) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,18 +103,19 @@ class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
         return rules.check(self.domain.project(self.names))
 
     @abstractmethod
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
-        """The model, the number of rows, its standard error, and notes."""
+    def model(self, engine: Engine, source: Source) -> Outcome:
+        """Measure, and fit a model."""
 
     def run(self, engine: Engine, source: Source) -> Synthesized:
         """Count, add noise, fit. Charge the event first: see `tacita.plans.session.Session`."""
         check_engine(self, engine)
-        model, people, error, notes = self.model(engine, source)
+        found = self.model(engine, source)
         return Synthesized(
-            model=model,
-            people=people,
-            people_std=error,
-            notes=((self.reason,) if self.reason else ()) + notes,
+            model=found.model,
+            people=found.people,
+            people_std=found.error,
+            notes=((self.reason,) if self.reason else ()) + found.notes,
+            measured=kept_tables(found.rounds),
             event=self.event,
             unit=self.unit,
             neighbours=self.neighbours,

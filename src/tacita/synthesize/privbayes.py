@@ -38,8 +38,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.estimate import lost_rows, measurements_of
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.noisy_network import network_of
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.result import Model
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes
 from tacita.synthesize.scores import SCORES, Score, sensitivity
 from tacita.tables.table import Table
 from tacita.tables.workload import Workload
@@ -214,7 +213,7 @@ class PrivBayesPlan(SynthesisPlan):
         events.append(Repeated(event=self.split.table_event(self.tables), count=len(self.names)))
         return in_sequence(*events)
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """Structure, tables, network."""
         domain = self.domain.project(self.names)
         parents, note = self._structure(engine, source)
@@ -226,7 +225,7 @@ class PrivBayesPlan(SynthesisPlan):
             notes += (BARE,)
         edges = "; ".join(f"{name} from {', '.join(above)}" for name, above in parents.items() if above)
         notes += (f"Structure: {edges}.",) if edges else ()
-        return network_of(domain, parents, releases), people, error, notes
+        return Outcome(network_of(domain, parents, releases), people, error, notes, [releases])
 
     def _structure(self, engine: Engine, source: Source) -> tuple[dict[str, Key], tuple[str, ...]]:
         """Parents of each attribute, and a note if fewer were looked at than wanted."""

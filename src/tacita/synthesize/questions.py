@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.ruled import RAREST, Ruled
-from tacita.synthesize.rules import Always, Rules
+from tacita.tables.tabular import finite
 
 __all__ = ["check_drawable", "restrict", "shares"]
 
 
 def restrict(made: Synthesized, where: Sequence[str] = ()) -> Synthesized:
     """Return the model given that conditions such as `age >= 30` hold for every row."""
-    if not where:
-        return made
-    return made.with_rules(Rules(rules=(Always(conditions=tuple(map(Condition.parse, where))),)))
+    return made.given(where)
 
 
 def check_drawable(made: Synthesized) -> None:
@@ -39,14 +35,8 @@ def check_drawable(made: Synthesized) -> None:
 
 
 def shares(made: Synthesized, attributes: Iterable[str], where: Sequence[str] = ()) -> pa.Table:
-    """Return the model's share of each cell of some attributes, among the rows that meet all conditions."""
-    names = made.domain.check_countable(attributes)
-    if not names:
-        raise InvalidInput("must name at least one attribute", field="attributes")
-    table = restrict(made, where).project(names)
-    codes = np.indices(table.shape).reshape(len(names), -1)
-    labels = {
-        name: pa.array(made.domain[name].all_labels).take(pa.array(part))
-        for name, part in zip(names, codes, strict=True)
-    }
-    return pa.table(labels | {"share": np.asarray(table.values, float).reshape(-1)})
+    """Return the model's share of each cell of some attributes, among the rows that meet all conditions.
+
+    `low` and `high` are the ends of its interval, see `Synthesized.intervals`; empty where the model has none.
+    """
+    return finite(made.intervals(attributes, where=where, required=False).to_arrow())

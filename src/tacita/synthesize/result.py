@@ -8,7 +8,7 @@ Claim: docs/claims/marginal-synthesis.md
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,9 +20,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Decode, Domain
+from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
-from tacita.figures.bars import estimate_bars
-from tacita.figures.charts import Interval
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
@@ -31,15 +30,24 @@ from tacita.models.pairs.matching import MatchedDraws, can_match
 from tacita.models.spread import Spread
 from tacita.models.synthetic import synthetic_rows
 from tacita.synthesize.gan.generator import Generator
+from tacita.synthesize.intervals.answer import Intervals, compute_intervals, masks_of
+from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.keys import with_keys
+from tacita.synthesize.kinds import Quantity
 from tacita.synthesize.ruled import Ruled
-from tacita.synthesize.rules import Rules
+from tacita.synthesize.rules import Always, Rules
 from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
 from tacita.tables.cells import Cells, Projectable
 from tacita.tables.envelope import Envelope
 from tacita.tables.tabular import Tabular
 
-__all__ = ["Model", "Synthesized"]
+__all__ = ["NO_INTERVALS", "Model", "Synthesized"]
+
+NO_INTERVALS = (
+    "Intervals come from measured tables. Files of older versions, models under conditions, blends of holders' models "
+    "and models whose tables disagree about the number of rows have none."
+)
+"""Which models have no intervals."""
 
 
 class Model(Projectable, Protocol):
@@ -72,6 +80,8 @@ class Synthesized(Envelope, Tabular):
         model: Gives rows and tables of shares.
         people: Noisy number of rows of the data, with its standard error; public under replace-one.
         notes: Decisions of the method, in words: structure, fallbacks.
+        measured: Released tables that the model was fitted to, for intervals; None in files of older versions, of
+            models without tables, and where tables disagree about the number of rows.
         numbers: How numbers are spread inside bins that were found privately; see `numbers`.
     """
 
@@ -82,6 +92,7 @@ class Synthesized(Envelope, Tabular):
     people: float
     people_std: float
     notes: tuple[str, ...]
+    measured: MeasuredTables | None = field(default=None, repr=False)
     numbers: tuple[Spread, ...] = field(default=(), repr=False)
 
     # -- Projectable ----------------------------------------------------------------------------------------------
@@ -99,6 +110,49 @@ class Synthesized(Envelope, Tabular):
         """The table of shares that the model has over these attributes, without the error of drawing rows."""
         return self.model.project(attributes)
 
+    def intervals(
+        self,
+        attributes: Iterable[str],
+        *,
+        where: Sequence[str] = (),
+        level: float = 0.95,
+        together: bool = False,
+        quantity: Quantity = "share",
+        required: bool = True,
+    ) -> Intervals:
+        """The model's table with an interval of the true share or count of each cell; costs nothing.
+
+        The truth is the table of the data that were protected. Intervals hold whatever the data are, and however well
+        the model fits. Claim: docs/claims/model-intervals.md
+
+        Args:
+            attributes: Of the table.
+            where: Conditions on the rows, such as `age >= 30`.
+            level: Confidence of each interval.
+            together: Whether it is the confidence that all intervals of the table hold.
+            quantity: "share" of the rows that meet the conditions, or "count" of rows.
+            required: Whether to refuse a model without intervals, instead of leaving the ends empty.
+        """
+        names = self.domain.check_countable(attributes)
+        if not names:
+            raise InvalidInput("must name at least one attribute", field="attributes")
+        if self.measured is None and required:
+            raise InvalidInput("keeps no measured tables, so it has no intervals", field="model", hint=NO_INTERVALS)
+        given = self.given(where)
+        kept = 1 - given.model.refused if where and isinstance(given.model, Ruled) else 1.0
+        return compute_intervals(
+            self.measured,
+            given.project(names),
+            self.domain,
+            people=self.people,
+            masks=masks_of(self.domain, where),
+            given=kept,
+            level=level,
+            together=together,
+            quantity=quantity,
+            about=self.facts(),
+        )
+
     # -- as people use it -----------------------------------------------------------------------------------------
 
     def to_arrow(self, rows: int | None = None, *, seed: int | None = None) -> pa.Table:
@@ -112,12 +166,8 @@ class Synthesized(Envelope, Tabular):
         return self.sample(wanted, np.random.default_rng(seed))
 
     def chart(self) -> str:
-        """Draw the shares of the first attribute under the model."""
-        name = self.domain.names[0]
-        shares = np.asarray(self.project([name]).values, float).reshape(-1)
-        labels = self.domain[name].all_labels
-        rows = [Interval(label=label, value=share) for label, share in zip(labels, shares.tolist(), strict=True)]
-        return estimate_bars(rows, share=True, title=name)
+        """Draw the shares of the first attribute under the model, with their intervals where there are some."""
+        return self.intervals(self.domain.names[:1], required=False).chart()
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -140,9 +190,22 @@ class Synthesized(Envelope, Tabular):
         )
 
     def with_rules(self, rules: Rules) -> Synthesized:
-        """The same, given that public rules hold for every row: post-processing, which costs nothing."""
+        """The same, given that public rules hold for every row: post-processing, which costs nothing.
+
+        Intervals stay those of the data, whether they keep the rules or not.
+        """
         model = Ruled(model=self.model, rules=rules)
         return replace(self, model=model, notes=(*self.notes, model.note()))
+
+    def given(self, where: Sequence[str]) -> Synthesized:
+        """The same, given that conditions such as `age >= 30` hold for every row; without intervals.
+
+        For those, ask the model itself: `intervals(..., where=...)`.
+        """
+        if not where:
+            return self
+        rules = Rules(rules=(Always(conditions=tuple(map(Condition.parse, where))),))
+        return replace(self.with_rules(rules), measured=None)
 
     def batches(
         self, rows: int, rng: np.random.Generator, *, policy: Decode = "auto", key: str | None = None, first: int = 1
@@ -215,23 +278,27 @@ class Synthesized(Envelope, Tabular):
 
     def parts(self) -> dict[str, Any]:
         """Own fields, as plain data."""
-        return {
+        plain = {
             "model": self.model.as_dict(),
             "people": self.people,
             "people_std": self.people_std,
             "notes": list(self.notes),
             "guarantee": self.guarantee,
-        } | ({"numbers": [each.as_dict() for each in self.numbers]} if self.numbers else {})
+        }
+        if self.numbers:
+            plain["numbers"] = [each.as_dict() for each in self.numbers]
+        return plain if self.measured is None else plain | {"measured": self.measured.as_dict()}
 
     @staticmethod
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
         """The same as arguments again."""
-        model = _read_model(data["model"])
+        model, measured = _read_model(data["model"]), data.get("measured")
         return {
             "model": model,
             "people": data["people"],
             "people_std": data["people_std"],
             "notes": tuple(data["notes"]),
+            "measured": None if measured is None else MeasuredTables.from_dict(measured, model.domain),
             "numbers": tuple(Spread.from_dict(each).check(model.domain) for each in data.get("numbers", ())),
         }
 

@@ -53,7 +53,7 @@ from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, measurements_of, rows_of
 from tacita.synthesize.marginals import EMPTY, product_of
 from tacita.synthesize.noisy_network import network_of
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.result import Model
 from tacita.tables.cells import MAX_DENSE, Projectable
 from tacita.tables.release import Release
@@ -238,7 +238,7 @@ class ChosenPlan(SynthesisPlan):
             events += [self.split.event(self.choices), self.split.event(self.rest)]
         return in_sequence(*events)
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """Singles, choices, pairs, fit."""
         domain = self.domain.project(self.names)
         singles = self.measured(engine, source, [(name,) for name in self.names], self.ones)
@@ -246,16 +246,17 @@ class ChosenPlan(SynthesisPlan):
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(singles)
         product = product_of(domain, singles)
         if not self.rounds:
-            return product, people, error, notes
+            return Outcome(product, people, error, notes, [singles])
         keys: list[Key] = list(itertools.combinations(self.names, 2))
         exact = engine.tables(Workload.of(*keys), self.unit)
         tables = {key: exact[key] for key in keys}
         plan = self._for(people if people > _SEEN * error else TYPICAL_ROWS)
         make = plan._tree if isinstance(self.recipe, SpanningTree) else plan._rounds
         rows = dict(zip(self.names, rows_of(singles), strict=True))
-        model, chosen = make(engine, source, domain, tables, singles, product, rows)
+        model, chosen, later = make(engine, source, domain, tables, singles, product, rows)
         listed = "; ".join(" x ".join(key) for key in chosen) or "none"
-        return model, people, error, (*notes, f"Pairs that were chosen and measured: {listed}.")
+        notes += (f"Pairs that were chosen and measured: {listed}.",)
+        return Outcome(model, people, error, notes, [singles, *(later or [[]])])
 
     def _for(self, people: float) -> ChosenPlan:
         """The plan with as many rounds as its budget bears for so many rows, where their number is not fixed."""
@@ -300,7 +301,7 @@ class ChosenPlan(SynthesisPlan):
         singles: list[Release],
         product: BayesianNetwork,
         rows: dict[str, float],
-    ) -> tuple[Model, list[Key]]:
+    ) -> tuple[Model, list[Key], list[list[Release]]]:
         keys = list(tables)
         place = {name: at for at, name in enumerate(self.names)}
         ends = np.array([[place[name] for name in key] for key in keys])
@@ -323,7 +324,7 @@ class ChosenPlan(SynthesisPlan):
         rest = self.measured(engine, source, again, self._rest_law(chosen, alone))
         edges = {frozenset(key) for key in chosen}
         parents = chow_liu(self.names, lambda a, b: 1.0 if frozenset((a, b)) in edges else -1.0)
-        return network_of(domain, parents, [*singles, *rest], shrinkage=_SHRINK), chosen
+        return network_of(domain, parents, [*singles, *rest], shrinkage=_SHRINK), chosen, [rest]
 
     def _rest_law(self, chosen: list[Key], alone: list[str]) -> Law:
         """Noise of the chosen pairs and of attributes in none of them: one share of the budget pays for all."""
@@ -355,10 +356,10 @@ class ChosenPlan(SynthesisPlan):
         singles: list[Release],
         product: BayesianNetwork,
         rows: dict[str, float],
-    ) -> tuple[Model, list[Key]]:
+    ) -> tuple[Model, list[Key], list[list[Release]]]:
         rng = generator(source)
         chosen: list[Key] = []
-        found = list(singles)
+        found: list[list[Release]] = []
         current: Model = product
         fits = self.recipe.fits(len(self.names), self.rounds, sum(domain.shape))
         for at in range(fits):
@@ -366,7 +367,8 @@ class ChosenPlan(SynthesisPlan):
             left = [key for key in tables if key not in chosen]
             keys = self._pick(tables, left, current, rows, -(-(self.rounds - len(chosen)) // (fits - at)), source)
             chosen += keys
-            found += self.measured(engine, source, keys, self.pairs)
+            found.append(self.measured(engine, source, keys, self.pairs))
             size: dict[str, Any] = {} if at == fits - 1 else _BETWEEN
-            current = fit_mixture(domain, measurements_of(found)[0], rng, **size).model
-        return current, chosen
+            so_far = [*singles, *itertools.chain.from_iterable(found)]
+            current = fit_mixture(domain, measurements_of(so_far)[0], rng, **size).model
+        return current, chosen, found

@@ -36,8 +36,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, measurements_of
 from tacita.synthesize.marginals import EMPTY
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
-from tacita.synthesize.result import Model
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes, generator
 from tacita.tables.cells import MAX_DENSE
 from tacita.tables.workload import Workload
 
@@ -151,14 +150,14 @@ class TargetedPlan(SynthesisPlan):
         """That of the noisy tables."""
         return self.tables.event
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """All tables in one pass, then the fit."""
         releases = list(self.tables.run(engine, source).values())
         measured, people, error = measurements_of(releases)
         domain, recipe = self.domain.project(self.names), self.recipe
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(releases)
         if not self.by_class:
-            return fit_star(domain, recipe.target, measured), people, error, notes
+            return Outcome(fit_star(domain, recipe.target, measured), people, error, notes, [releases])
         found = fit_by_class(
             domain,
             recipe.target,
@@ -170,7 +169,7 @@ class TargetedPlan(SynthesisPlan):
         )
         left = ", ".join(f"{loss:.2f}" for loss in found.losses)
         notes += (f"Of the noise's variance the fits of the levels of {recipe.target} leave: {left}.",)
-        return found.model, people, error, notes
+        return Outcome(found.model, people, error, notes, [releases])
 
     def parts(self) -> dict[str, Any]:
         """Own parts of the plain data."""

@@ -12,7 +12,7 @@ from tacita.anonymize.criteria.registry import CRITERIA, all_parameters
 from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_options, make_method, method_help
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.domain import Decode
-from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, Numbers, TrainOn
+from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, Numbers, Quantity, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import AccountQuote, BudgetModel
 
@@ -305,20 +305,32 @@ class SharesRequest(RequestModel):
 
     tables: list[list[str]] = Field(min_length=1, max_length=100, description="Attributes of each table.")
     where: list[str] = Field(default=[], max_length=100, description="Conditions on the rows: `age >= 30`.")
+    level: float = Field(default=0.95, gt=0, lt=1, description="Confidence of the intervals.")
+    together: bool = Field(
+        default=False, description="Whether it is the confidence that all intervals of a table hold, not each."
+    )
+    quantity: Quantity = Field(default="share", description="Shares of the rows that meet the conditions, or counts.")
 
 
 class SharesInfo(ResponseModel):
-    """Shares that a model has: one table for each that was asked for."""
+    """Shares or counts that a model has: one table for each that was asked for."""
 
     class Table(ResponseModel):
-        """Labels of each cell, and its share."""
+        """Labels of each cell, its share or count, and the interval of the true one; null where there is none."""
 
         attributes: list[str]
         cells: list[list[str]]
         shares: list[float]
+        low: list[float | None]
+        high: list[float | None]
+        claim: str = Field(description="What the intervals are, in words.")
+        basis: str = Field(description="Measured tables that the intervals come from, or `none`.")
 
     statement: str
     where: list[str]
+    level: float
+    together: bool
+    quantity: Quantity
     tables: list[Table]
 
 

@@ -37,11 +37,30 @@ def test_more_rows_and_shares_cost_nothing(folder):
     assert asked.code == 0, asked.err
     found = json.loads(asked.out)["tables"]["age"]
     assert sum(cell["share"] for cell in found) == pytest.approx(1)
+    assert all(0 <= cell["low"] <= cell["high"] <= 1 for cell in found)
     assert len((folder / "shares.csv").read_text().splitlines()) == 4
     shown = run("model", "ask", "model.json", "--by", "age", "--where", "sex = f").out
     assert "Shares of age given sex = f" in " ".join(shown.split())
+    assert "95 % confidence" in " ".join(shown.split())
     assert "privbayes" in run("model", "show", "model.json").out
+    assert '"measured"' not in run("model", "show", "model.json", "--json").out
+    asked = ("model", "ask", "model.json", "--by", "sex,age", "--level", "0.8", "--together", "--quantity", "count")
+    counts = json.loads(run(*asked, "--json").out)
+    assert counts["quantity"] == "count"
+    assert sum(cell["count"] for cell in counts["tables"]["sex,age"]) == pytest.approx(800, rel=0.1)
+    assert counts["intervals"]["sex,age"]["claim"].endswith("They do not depend on the model.")
+    assert "Counts of sex,age" in run(*asked).out
     assert json.loads(run("budget", "show", "people", "--json").out)[0]["spent"] == pytest.approx(1)
+
+
+def test_a_model_without_tables_says_that_it_has_no_intervals(folder):
+    plain = json.loads((folder / "model.json").read_text())
+    del plain["measured"]
+    (folder / "old.json").write_text(json.dumps(plain))
+    shown = run("model", "ask", "old.json", "--by", "age")
+    assert shown.code == 0
+    assert "No intervals" in " ".join(shown.out.split())
+    assert "low" not in shown.out.split()
 
 
 def test_wrong_uses_are_refused(folder):
@@ -51,6 +70,8 @@ def test_wrong_uses_are_refused(folder):
     assert run("model", "draw", "model.json", "-n", "-1", "-o", "x.csv").code == 2
     assert run("model", "draw", "model.json", "-n", "1", "-o", "x.csv", "--key-column", "age").code == 2
     assert run("model", "ask", "model.json", "--by", "age", "--where", "age > 40").code == 2
+    assert run("model", "ask", "model.json", "--by", "age", "--level", "95").code == 2
+    assert run("model", "ask", "model.json", "--by", "age", "--quantity", "mean").code == 2
     assert run("model", "ask", "model.json", "--by", "age", "--by", "sex", "-o", "x.csv").code == 2
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.console.parts.whatif import associations, picture_of, read_campaign, read_release, what_if
+from tacita.console.parts.whatif import associations, picture_of, read_campaign, read_release, what_if, what_is_sure
 from tacita.domain import Categorical, Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -90,6 +92,13 @@ def test_models_of_releases_answer(method, drawn):
     names, bits = associations(known.model)
     assert names == ("a", "b", "c")
     assert bits[0][2] == bits[2][0] > 5 * bits[0][1]
+    before, after = what_is_sure(known, "c", {"a": "x", "c": "u"})
+    assert before.estimate.values == pytest.approx(found.before)
+    assert after.estimate.values == pytest.approx(found.after)
+    assert before.low[0] < found.before[0] < before.high[0]
+    assert before.high[0] - before.low[0] < after.high[0] - after.low[0] < 0.5
+    assert len(what_is_sure(known, "c", {})) == 1
+    assert what_is_sure(replace(known, measured=None), "c", {}) == []
 
 
 def test_a_campaigns_network_is_drawn_with_its_weights():

@@ -71,6 +71,15 @@ def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) ->
     assert found.tables[0].cells == [["never"], ["daily"]]
     assert found.tables[0].shares == pytest.approx([0, 1])
     assert found.tables[1].shares[-1] == pytest.approx(0)
+    assert (found.tables[0].low[0], found.tables[0].high[0]) == (0, 0)  # no row that smokes daily never does
+    whole = client.shares(job.id, [["smokes", "age"]], level=0.9, together=True, quantity="count")
+    assert (whole.level, whole.together, whole.quantity) == (0.9, True, "count")
+    assert all(low <= high for low, high in zip(whole.tables[0].low, whole.tables[0].high, strict=True))
+    assert "90 % confidence" in whole.tables[0].claim
+    assert whole.tables[0].basis.startswith("measured")
+    with pytest.raises(InvalidInput, match="level"):
+        client.shares(job.id, [["smokes"]], level=1.5)
+    assert "measured" not in client.job(job.id).model_dump_json()
     assert world.spent() == pytest.approx(1.0)  # only the model was paid for
     fetched = world.services.events.list(kind="rows-fetched", limit=1000)
     assert {"shares", "csv", "arrow"} <= {str(event.detail.get("format")) for event in fetched}

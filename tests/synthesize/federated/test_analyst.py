@@ -66,6 +66,13 @@ def test_a_known_chain_is_found(method, degree, fit, kind, sites, make_terms, do
     assert np.allclose(again.project(("a", "b")).values, result.project(("a", "b")).values, atol=1e-6)
     assert result.sample(50, np.random.default_rng(1)).num_rows == 50
     assert [float(site.spent) for site in sites] == [FOUR] * 5
+    assert (again.measured is None) == (method == "SL3"), "holders that send models send no tables"
+    if again.measured is not None:
+        found = again.intervals(["a"])
+        assert found.measured
+        assert {table.terms for table in again.measured} == {5}
+        exact = sum(np.asarray(site.engine.project(["a"]).values) for site in sites)
+        assert ((found.low <= exact / exact.sum()) & (exact / exact.sum() <= found.high)).mean() > 0.5
 
 
 def test_what_one_holder_pays_is_the_same_whoever_else_is_there(sites, make_terms, domain):

@@ -189,6 +189,9 @@ def test_a_plan_reads_public_facts_alone_and_states_them():
 def test_a_model_file_keeps_numbers(rows):
     made = planned().run(LocalEngine(PLAIN, rows), SeededSource(1))
     again = Synthesized.from_json(made.to_json())
+    low, high = again.intervals(again.domain.names[:1]).low, again.intervals(again.domain.names[:1]).high
+    assert (low <= high).all(), "tables over bins that were found are kept with their noise"
+    assert high.max() - low.max() < 0.5
     assert again.numbers == made.numbers
     one, other = (each.sample(500, np.random.default_rng(2)) for each in (made, again))
     assert one == other

@@ -15,9 +15,11 @@ from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode
 from tacita.errors import InvalidInput
-from tacita.synthesize.questions import check_drawable, restrict, shares
-from tacita.synthesize.result import Synthesized
+from tacita.synthesize.kinds import Quantity
+from tacita.synthesize.questions import check_drawable, restrict
+from tacita.synthesize.result import NO_INTERVALS, Synthesized
 from tacita.synthesize.writing import write_file
+from tacita.tables.tabular import finite
 
 __all__ = ["app"]
 
@@ -62,12 +64,19 @@ def ask(
     model: ModelFile,
     by: Annotated[list[str], typer.Option("--by", "-b", help="A table of shares: --by age,sex. Several may be given.")],
     where: Where = None,
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    together: Annotated[
+        bool, typer.Option("--together", help="It is the confidence that all intervals of a table hold, not each.")
+    ] = False,
+    quantity: Annotated[
+        Quantity, typer.Option(help="Shares of the rows that meet the conditions, or counts.")
+    ] = "share",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the shares of one table: .csv, .parquet or .json.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ask a model for the shares of cells, given conditions; costs nothing.
+    """Ask a model for the shares of cells, given conditions, with intervals of the true shares; costs nothing.
 
     [dim]tacita model ask model.json --by smokes --where 'age >= 30'[/]
     """
@@ -75,24 +84,45 @@ def ask(
     if output is not None and len(by) != 1:
         raise InvalidInput("takes one table", field="output", hint="Ask for the tables one by one")
     made = _read(model)
-    found = {text: shares(made, [part.strip() for part in text.split(",")], where or ()) for text in by}
-    plain = {text: table.to_pylist() for text, table in found.items()}
+    found = {
+        text: made.intervals(
+            [part.strip() for part in text.split(",")],
+            where=where or (),
+            level=level,
+            together=together,
+            quantity=quantity,
+            required=False,
+        )
+        for text in by
+    }
+    tables = {text: finite(each.to_arrow()) for text, each in found.items()}
+    plain = {text: table.to_pylist() for text, table in tables.items()}
     if output is not None:
-        (table,) = found.values()
+        (table,) = tables.values()
         if output.suffix.lower() == ".json":
             write_text(output, _json_text(plain))
         else:
             write_file(output, iter([table]))
     if json:
-        show.print_json({"where": where or [], "tables": plain})
+        claims = {text: {"claim": each.claim(), "basis": each.basis} for text, each in found.items()}
+        asked = {"where": where or [], "level": level, "together": together, "quantity": quantity}
+        show.print_json(asked | {"tables": plain, "intervals": claims})
         return
-    for text, table in found.items():
-        *names, _ = table.column_names
-        cells = [(*(str(row[name]) for name in names), number(row["share"], share=True)) for row in plain[text]]
+    for text, each in found.items():
+        columns = (quantity, "low", "high") if each.known else (quantity,)
+        cells = [
+            (
+                *(str(row[name]) for name in each.attributes),
+                *(number(row[column], share=quantity == "share") for column in columns),
+            )
+            for row in plain[text]
+        ]
         given = f" given {' and '.join(where)}" if where else ""
-        show.grid(f"Shares of {text}{given}", (*names, ">share"), cells[:_ROWS])
+        title = f"{'Shares' if quantity == 'share' else 'Counts'} of {text}{given}"
+        show.grid(title, (*each.attributes, *(f">{column}" for column in columns)), cells[:_ROWS])
         if len(cells) > _ROWS:
             show.say(f"[dim]… and {len(cells) - _ROWS} more cells; --output writes all of them[/]")
+        show.say(each.claim() if each.known else f"{each.claim()} {NO_INTERVALS}")
     show.say(made.statement())
 
 
@@ -104,7 +134,8 @@ def show_model(model: ModelFile, json: Json = False) -> None:
     """
     made = _read(model)
     if json:
-        show.print_json({name: value for name, value in made.as_dict().items() if name not in ("model", "numbers")})
+        large = ("model", "measured", "numbers")
+        show.print_json({name: value for name, value in made.as_dict().items() if name not in large})
         return
     facts = [
         ("attributes", ", ".join(made.domain.names)),

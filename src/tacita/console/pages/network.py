@@ -11,8 +11,17 @@ from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.findings import together
 from tacita.console.parts.odds import share
-from tacita.console.parts.whatif import KnownModel, associations, picture_of, read_campaign, read_release, what_if
+from tacita.console.parts.whatif import (
+    KnownModel,
+    associations,
+    picture_of,
+    read_campaign,
+    read_release,
+    what_if,
+    what_is_sure,
+)
 from tacita.figures.charts import heatmap, twin_bars
+from tacita.synthesize.intervals.answer import Intervals
 
 __all__ = ["network"]
 
@@ -133,7 +142,8 @@ class _Viewer:
         for name, field in self._evidence.items():  # the target is not evidence
             field.set_visibility(name != target)
         found = await run.io_bound(what_if, self._known.model, target, given)
-        if found is None or turn != self._turn:
+        sure = await run.io_bound(what_is_sure, self._known, target, given)
+        if found is None or sure is None or turn != self._turn:
             return
         self._answer.clear()
         rows = list(zip(found.levels, found.before, found.after, strict=True))
@@ -148,3 +158,19 @@ class _Viewer:
                     rows, names=("among all", "given the known attributes"), most=1.0, title=f"Shares of {target}"
                 )
             )
+            self._show_intervals(target, sure)
+
+    def _show_intervals(self, target: str, sure: list[Intervals]) -> None:
+        """Show the intervals of the true shares."""
+        if not sure:
+            kit.note("No intervals of the true shares are known: the model keeps no measured tables.")
+            return
+        columns = [target]
+        cells: list[list[str]] = [[label] for label in self._known.domain[target].all_labels]
+        for each, words_of in zip(sure, ("among all", "given the known attributes"), strict=False):
+            columns += [f">{words_of}", ">true share, 95 % sure"]
+            for at, (value, low, high) in enumerate(zip(each.estimate.values, each.low, each.high, strict=True)):
+                cells[at] += [share(float(value)), f"{share(float(low))} to {share(float(high))}"]
+        kit.table(columns, cells, caption=f"Shares of {target} with intervals")
+        for each, words_of in zip(sure, ("Among all", "Given the known attributes"), strict=False):
+            kit.note(f"{words_of}. {each.claim()}")

@@ -2,6 +2,7 @@
 
     read_model    a network or another model, from a release's model or a campaign's network
     what_if       the shares of a target, among all and among those who have what is given
+    what_is_sure  the same shares with intervals of the true ones
     associations  mutual information of each pair of attributes, in bits
 
 Privacy: post-processing; questions to a released model cost nothing.
@@ -10,6 +11,7 @@ Utility: answers are the model's. Dependences that it does not hold are missing 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,9 +21,21 @@ import numpy as np
 
 from tacita.domain import Domain
 from tacita.models import BayesianNetwork, conditional, draw_network, mutual_information
+from tacita.synthesize.intervals.answer import Intervals, compute_intervals
+from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.result import Model, Synthesized
+from tacita.tables.cells import Cells
 
-__all__ = ["ConditionalShares", "KnownModel", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
+__all__ = [
+    "ConditionalShares",
+    "KnownModel",
+    "associations",
+    "picture_of",
+    "read_campaign",
+    "read_release",
+    "what_if",
+    "what_is_sure",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,6 +48,7 @@ class KnownModel:
         promise: Its guarantee, in words.
         rests_on: Its sources, in words.
         weights: How much its edges matter, where that is known.
+        measured: Tables that it was fitted to, for intervals, where they are known.
     """
 
     model: Model
@@ -41,6 +56,7 @@ class KnownModel:
     promise: str
     rests_on: tuple[str, ...]
     weights: Mapping[tuple[str, str], float] | None = None
+    measured: MeasuredTables | None = None
 
     @property
     def domain(self) -> Domain:
@@ -54,7 +70,9 @@ def read_release(text: str) -> KnownModel:
     network = made.model if isinstance(made.model, BayesianNetwork) else None
     method = made.provenance.recipe.get("method", "unknown")
     notes = made.notes or (f"Made by the method {method}.",)
-    return KnownModel(model=made.model, network=network, promise=made.statement(), rests_on=notes)
+    return KnownModel(
+        model=made.model, network=network, promise=made.statement(), rests_on=notes, measured=made.measured
+    )
 
 
 def read_campaign(data: Mapping[str, Any]) -> KnownModel:
@@ -113,6 +131,21 @@ def what_if(model: Model, target: str, given: Mapping[str, str]) -> ConditionalS
         after=tuple(after.tolist()),
         share_given=float(table[tuple(known.values())] / table.sum()),
     )
+
+
+def what_is_sure(known: KnownModel, target: str, given: Mapping[str, str]) -> list[Intervals]:
+    """The shares of a target with their intervals, among all and then given levels; none where the model has none."""
+    if known.measured is None:
+        return []
+    domain = known.domain
+    found: list[Intervals] = []
+    for levels in ({}, {name: level for name, level in given.items() if name != target}):
+        codes = {name: domain[name].all_labels.index(level) for name, level in levels.items()}
+        masks = {name: np.arange(domain[name].size) == code for name, code in codes.items()}
+        estimate = Cells(domain.project([target]), conditional(known.model, (target,), codes).values)
+        if codes or not found:
+            found.append(compute_intervals(known.measured, estimate, domain, people=math.nan, masks=masks))
+    return found
 
 
 def associations(model: Model, most: int = 12) -> tuple[tuple[str, ...], list[list[float]]]:

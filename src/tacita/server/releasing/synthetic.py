@@ -95,7 +95,8 @@ def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode)
     _write(task, made, rows, decode)
     plain = made.as_dict()
     del plain["model"]
-    plain.pop("numbers", None)  # as large as the model, which has them
+    for name in ("measured", "numbers"):  # as large as the model, whose file has them
+        plain.pop(name, None)
     return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
 
 

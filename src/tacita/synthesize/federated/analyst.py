@@ -33,9 +33,10 @@ from tacita.synthesize.federated.steps import Measuring, Pair
 from tacita.synthesize.federated.terms import Terms
 from tacita.synthesize.marginals import EMPTY, HIDDEN
 from tacita.synthesize.noisy_network import network_of
+from tacita.synthesize.plan import kept_tables
 from tacita.synthesize.privbayes import BARE
 from tacita.synthesize.result import Model, Synthesized
-from tacita.tables.release import Provenance, Releases
+from tacita.tables.release import Provenance, Release, Releases
 
 __all__ = ["Fit", "Party", "federate", "takes_mixture"]
 
@@ -94,6 +95,7 @@ class _Run:
         self._terms = schedule.terms
         self._domain = schedule.domain.project(schedule.terms.attributes)
         self._simulated = False
+        self._tables_of_all: list[Release] = []
 
     def result(self) -> Synthesized:
         """Join, run the method, say what happened."""
@@ -107,6 +109,7 @@ class _Run:
             people=people,
             people_std=error,
             notes=(*notes, *self._rounds.notes, *self._promise()),
+            measured=kept_tables([self._tables_of_all]),
             event=self._schedule.event_of_all(len(self._terms.holders)),
             unit=self._terms.unit,
             neighbours=self._terms.neighbours,
@@ -123,6 +126,7 @@ class _Run:
 
     def _shared_tables(self) -> tuple[Model, float, float, tuple[str, ...]]:
         tables, asked = self._measured(Step(kind="tables"))
+        self._tables_of_all = list(tables.values())
         targets, people, error = measurements_of(list(tables.values()))
         notes = (f"{asked} holders shared {len(tables)} tables.", *lost_rows(list(tables.values())))
         if self._mixture and people >= 3 * error:  # where noise hides even the total there is nothing to fit
@@ -140,6 +144,7 @@ class _Run:
     def _voted(self) -> tuple[Model, float, float, tuple[str, ...]]:
         placed, notes = self._structure()
         tables, asked = self._measured(Step(kind="tables", placed=placed))
+        self._tables_of_all = list(tables.values())
         _, people, error = measurements_of(list(tables.values()))
         network = network_of(self._domain, dict(placed), list(tables.values()))
         notes += (f"{asked} holders shared a table for each attribute.", *lost_rows(list(tables.values())))

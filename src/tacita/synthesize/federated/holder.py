@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tacita.domain import Domain
@@ -27,6 +27,7 @@ from tacita.synthesize.federated.exchange import Reply, Request, Step
 from tacita.synthesize.federated.schedule import Schedule
 from tacita.synthesize.federated.steps import Joining
 from tacita.synthesize.federated.terms import SHARING, Sharing, Terms
+from tacita.synthesize.result import Synthesized
 
 __all__ = ["Asks", "Holder", "Limits"]
 
@@ -108,6 +109,8 @@ class Holder:
         content = self._ask(joining, terms, "join")
         if plan is not None:
             content = self._ask(plan, terms, step.name)
+            if isinstance(content, Synthesized):  # a blend of models needs no tables
+                content = replace(content, measured=None)
         return Reply(run=terms.run, step=step.name, holder=self.name, content=content)
 
     def _ask(self, plan: Plan[Any], terms: Terms, step: str) -> Any:

@@ -56,7 +56,7 @@ from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
 from tacita.synthesize.marginals import EMPTY
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes
 from tacita.synthesize.result import Model
 from tacita.tables.release import Releases
 from tacita.tables.workload import Workload
@@ -215,7 +215,7 @@ class AdversarialPlan(SynthesisPlan):
         """The plan as plain data."""
         return super().as_dict() | {"training": self.law.as_dict(), "given": self.given}
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """Tables, then training."""
         state = begin(self.checkpoints, self._fingerprint, self.charge)
         own = source_of_run(source, state.runs)
@@ -231,7 +231,7 @@ class AdversarialPlan(SynthesisPlan):
         )
         if self.given:
             notes += (f"Rows begin with {self.given!r}, drawn from its released table.",)
-        return training.model(), people, error, notes
+        return Outcome(training.model(), people, error, notes, [list(released.values())])
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 

@@ -47,8 +47,7 @@ from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
 from tacita.synthesize.marginals import EMPTY
-from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.result import Model
+from tacita.synthesize.plan import Key, Outcome, SynthesisPlan, check_attributes
 from tacita.tables.workload import Workload
 
 __all__ = ["PateGan", "PateGanPlan", "Teachers", "assign_units", "noisy_votes"]
@@ -163,7 +162,7 @@ class PateGanPlan(SynthesisPlan):
         """Tables, then every vote."""
         return in_sequence(self.tables.event, self.recipe._votes_event(self.law))
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """Tables, then rounds of teaching and voting."""
         recipe: PateGan = self.recipe
         released = list(self.tables.run(engine, source).values())
@@ -197,7 +196,7 @@ class PateGanPlan(SynthesisPlan):
         )
         if self.law.std > recipe.teachers / 2:
             notes += ("The noise hides the votes: beyond single attributes the model says next to nothing.",)
-        return maker.model(), people, error, notes
+        return Outcome(maker.model(), people, error, notes, [released])
 
 
 def noisy_votes(counts: NDArray[np.int64], law: DiscreteGaussian, source: Source) -> NDArray[np.int64]:

@@ -38,8 +38,8 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.numbers.grid import Grid
 from tacita.synthesize.numbers.quantiles import bin_leaves, bins_for
 from tacita.synthesize.numbers.tree import Leaves, grow
-from tacita.synthesize.plan import SynthesisPlan, check_attributes
-from tacita.synthesize.result import Model, Synthesized
+from tacita.synthesize.plan import Outcome, SynthesisPlan, check_attributes, kept_tables
+from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import AtMost, Rules
 from tacita.tables.release import Provenance
 from tacita.tables.workload import Workload
@@ -234,15 +234,13 @@ class FinePlan(SynthesisPlan):
     def run(self, engine: Engine, source: Source) -> Synthesized:
         """Count and find bins, then count, add noise and fit over these bins."""
         check_engine(self, engine)
-        if not isinstance(engine, Rebins):
-            raise InvalidInput("this engine counts its rows in no other bins", field="engine")
-        domain, spreads = self.find(engine, source)
-        model, people, error, notes = self.inner.over(domain).model(engine.with_bins(domain), source)
+        domain, spreads, found = self._measured(engine, source)
         return Synthesized(
-            model=model,
-            people=people,
-            people_std=error,
-            notes=((self.reason,) if self.reason else ()) + self._notes(domain) + notes,
+            model=found.model,
+            people=found.people,
+            people_std=found.error,
+            notes=((self.reason,) if self.reason else ()) + self._notes(domain) + found.notes,
+            measured=kept_tables(found.rounds),
             event=self.event,
             unit=self.unit,
             neighbours=self.neighbours,
@@ -266,10 +264,17 @@ class FinePlan(SynthesisPlan):
                 )
         return self.inner.check_rules(rules)
 
-    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+    def model(self, engine: Engine, source: Source) -> Outcome:
         """The model alone, without the numbers inside its bins."""
-        made = self.run(engine, source)
-        return made.model, made.people, made.people_std, made.notes
+        domain, _, found = self._measured(engine, source)
+        return found._replace(notes=self._notes(domain) + found.notes)
+
+    def _measured(self, engine: Engine, source: Source) -> tuple[Domain, tuple[Spread, ...], Outcome]:
+        """The bins, the numbers inside them, and what was fitted over them."""
+        if not isinstance(engine, Rebins):
+            raise InvalidInput("this engine counts its rows in no other bins", field="engine")
+        domain, spreads = self.find(engine, source)
+        return domain, spreads, self.inner.over(domain).model(engine.with_bins(domain), source)
 
     def find(self, engine: Rebins, source: Source) -> tuple[Domain, tuple[Spread, ...]]:
         """Return the domain with the bins that were found, and the numbers inside them. Reads rows through noise."""

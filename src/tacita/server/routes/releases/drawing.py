@@ -23,9 +23,11 @@ from tacita.server.releasing.answers import DrawnResponse, StreamFormat
 from tacita.server.releasing.queries import check_cells
 from tacita.server.routes.releases.releases import file_of_release, model_of_release, note_fetched
 from tacita.server.services import Services
+from tacita.synthesize.intervals.answer import Intervals
 from tacita.synthesize.mobility.result import SyntheticMobility
-from tacita.synthesize.questions import check_drawable, restrict, shares
+from tacita.synthesize.questions import check_drawable, restrict
 from tacita.synthesize.result import Synthesized
+from tacita.tables.tabular import finite
 from tacita.wire import DrawRequest, ReleaseFitInfo, ReleaseFitRequest, SharesInfo, SharesRequest
 
 __all__ = ["router"]
@@ -54,23 +56,46 @@ def draw(id: str, body: DrawRequest, token: Asker, services: Services_, format: 
 
 @router.post("/v1/releases/{id}/shares", summary="Ask the model of synthetic rows for tables of shares")
 def ask(id: str, body: SharesRequest, token: Asker, services: Services_) -> SharesInfo:
-    """Shares of each cell under the model, without the error of drawing rows; with `where`, given conditions."""
+    """Shares or counts of each cell under the model, with intervals of the true ones; with `where`, given conditions.
+
+    The intervals come from the noisy tables that the model was fitted to, and hold however well it fits.
+    """
     made = _model(services, token, id)
     cells = sum(made.domain.project(made.domain.check_countable(table)).size for table in body.tables)
     check_cells(services, cells, "tables")
-    found = [shares(made, table, body.where) for table in body.tables]
+    found = [
+        made.intervals(
+            table,
+            where=body.where,
+            level=body.level,
+            together=body.together,
+            quantity=body.quantity,
+            required=False,
+        )
+        for table in body.tables
+    ]
     note_fetched(services, token, id, format="shares", tables=len(body.tables), conditions=len(body.where))
     return SharesInfo(
         statement=made.statement(),
         where=body.where,
-        tables=[
-            SharesInfo.Table(
-                attributes=table.column_names[:-1],
-                cells=[list(cell) for cell in zip(*(part.to_pylist() for part in table.columns[:-1]), strict=True)],
-                shares=table.column("share").to_pylist(),
-            )
-            for table in found
-        ],
+        level=body.level,
+        together=body.together,
+        quantity=body.quantity,
+        tables=[_table_of(each) for each in found],
+    )
+
+
+def _table_of(found: Intervals) -> SharesInfo.Table:
+    table = finite(found.to_arrow())
+    labels = (table.column(name).to_pylist() for name in found.attributes)
+    return SharesInfo.Table(
+        attributes=list(found.attributes),
+        cells=[list(cell) for cell in zip(*labels, strict=True)],
+        shares=table.column(found.quantity).to_pylist(),
+        low=table.column("low").to_pylist(),
+        high=table.column("high").to_pylist(),
+        claim=found.claim(),
+        basis=found.basis,
     )
 
 
