@@ -47,6 +47,24 @@ def test_a_long_chain_needs_no_large_table():
         network.project(names[:30])
 
 
+def test_merged_tables_are_as_small_as_they_can_be(monkeypatch):
+    """A column of 40 attributes with two rows each: no table over more than three at any time."""
+    rng = np.random.default_rng(3)
+    names = [f"x{place:02d}" for place in range(40)]
+    domain = Domain(attributes=[Categorical(name=name, levels=["u", "v"]) for name in names])
+    parents = {name: tuple(names[max(0, place - 2) : place]) for place, name in enumerate(names)}
+    tables = {
+        name: Cells(domain.project([*parents[name], name]), rng.dirichlet([1, 1], (2,) * len(parents[name])))
+        for name in names
+    }
+    network = BayesianNetwork(domain=domain, parents=parents, conditionals=tables)
+    monkeypatch.setattr("tacita.models.network.MAX_DENSE", 2**5)
+    drawn = network.sample(400_000, rng)
+    ends = [names[0], names[-1]]
+    counts = np.bincount(2 * drawn[ends[0]].astype(int) + drawn[ends[1]], minlength=4) / 400_000
+    assert np.abs(network.project(ends).values.reshape(-1) - counts).max() < 0.005
+
+
 def test_samples_follow_the_joint(survey):
     rows = 200_000
     codes = survey.sample(rows, np.random.default_rng(3))

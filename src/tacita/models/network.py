@@ -136,18 +136,26 @@ class BayesianNetwork:
         Only ancestors matter. The next to go is the one that makes the smallest table.
         """
         wanted = self.domain.check_countable(attributes)
-        factors = [self.conditionals[name] for name in self._with_ancestors(wanted)]
-        left = {name for factor in factors for name in factor.attributes} - set(wanted)
+        factors = dict(enumerate(self.conditionals[name] for name in self._with_ancestors(wanted)))
+        near: dict[str, set[int]] = {}
+        for number, factor in factors.items():
+            for name in factor.attributes:
+                near.setdefault(name, set()).add(number)
+        left = near.keys() - set(wanted)
+        sizes = {name: self._merged_size(factors[number] for number in near[name]) for name in left}
         while left:
-            name = min(sorted(left), key=lambda each: self._merged_size(factors, each))
+            name = min(left, key=lambda each: (sizes[each], each))
             left.remove(name)
-            touching = [factor for factor in factors if name in factor.attributes]
-            merged = self._product(touching)
+            touching = near.pop(name)
+            merged = self._product([factors.pop(number) for number in sorted(touching)])
             kept = tuple(other for other in merged.attributes if other != name)
-            factors = [factor for factor in factors if name not in factor.attributes]
             if kept:  # an attribute without relatives sums to 1
-                factors.append(merged.project(kept))
-        return self._product(factors).project(wanted)
+                factors[min(touching)] = merged.project(kept)
+            for other in kept:
+                near[other] = near[other] - touching | {min(touching)}
+                if other in left:
+                    sizes[other] = self._merged_size(factors[number] for number in near[other])
+        return self._product([factors[number] for number in sorted(factors)]).project(wanted)
 
     def _with_ancestors(self, names: Iterable[str]) -> list[str]:
         found, ahead = set[str](), list(names)
@@ -158,9 +166,9 @@ class BayesianNetwork:
                 ahead += self.parents[name]
         return [name for name in self.order if name in found]
 
-    def _merged_size(self, factors: list[Cells], name: str) -> int:
-        touched = {other for factor in factors if name in factor.attributes for other in factor.attributes}
-        return math.prod(self.domain[other].size for other in touched)
+    def _merged_size(self, factors: Iterable[Cells]) -> int:
+        touched = {name for factor in factors for name in factor.attributes}
+        return math.prod(self.domain[name].size for name in touched)
 
     def _product(self, factors: list[Cells]) -> Cells:
         size = math.prod(self.domain[name].size for name in {n for factor in factors for n in factor.attributes})
