@@ -175,6 +175,6 @@ def test_the_turns_of_a_series(service, campaign, received, page, respondent):
             assert ("Its next turn is wave" in told) == (not answered)
         if number < 3:
             with service.client() as client:
-                ids.append(client.next_wave("panel").id)
+                ids.append(client.open_wave("panel", number + 1).id)
     assert len(answered) == 1
     assert [received(id) for id in ids] == [int(number in answered) for number in (1, 2, 3)]

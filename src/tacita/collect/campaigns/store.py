@@ -41,7 +41,7 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.campaigns.waves import check_series, check_wave, ids_of_waves, series_of
+from tacita.collect.campaigns.waves import check_next, check_series, check_wave, ids_of_waves, name_of_wave, series_of
 from tacita.collect.channels.following import next_channel
 from tacita.collect.channels.protocol import About, Channel, respondents_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
@@ -115,8 +115,25 @@ class Campaigns:
         if not terms.raised_limits:
             check_limits(design)
         with self._database.writing() as connection:
+            self._check_names(connection, id, design.waves)
             self._insert(connection, id, title, design, terms, principal, series_of(design, id, 1))
         return self.get(id)
+
+    def _check_names(self, connection: sa.Connection, id: str, waves: int) -> None:
+        """Refuse an id that a series keeps for a later wave, and a series whose later ids are taken."""
+        there = sa.select(campaigns.c.id)
+        later = ids_of_waves(id, waves)[1:]
+        taken = connection.execute(there.where(campaigns.c.id.in_(later)).limit(1)).scalar()
+        if taken is not None:
+            hint = "Give the series another id"
+            raise Conflict("is the id of a later wave, and exists already", field="campaign", value=taken, hint=hint)
+        named = name_of_wave(id)
+        if named is None or connection.execute(there.where(campaigns.c.id == named[0])).first() is None:
+            return
+        series = self._load(connection, named[0]).form.series
+        if series is not None and series.id == named[0] and named[1] <= series.waves:
+            rule = f"is kept for wave {named[1]} of the series {series.id!r}"
+            raise Conflict(rule, field="campaign", value=id, hint="Give the campaign another id")
 
     def _insert(
         self,
@@ -166,30 +183,33 @@ class Campaigns:
         self._store_questions(connection, id, design, terms, key, block=1, known=0, series=series)
         append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
 
-    def next_wave(self, id: str, *, closes: dt.datetime | None = None, principal: str = LOCAL) -> Campaign:
+    def open_wave(self, id: str, wave: int, *, closes: dt.datetime | None = None, principal: str = LOCAL) -> Campaign:
         """Open the next wave of a series, with the same questions, and close the one before it.
+
+        A wave that is open already stays as it is, so that the same call may be repeated.
 
         Args:
             id: Any wave of the series.
-            closes: When the new wave closes by itself.
+            wave: The number of the wave to open.
+            closes: When it closes by itself.
             principal: Who opens it.
 
         Raises:
-            Conflict: The campaign is in no series, its last wave is a draft, or there is no wave left.
+            Conflict: The campaign is in no series, its last wave is a draft, or another wave is the next one.
         """
-        series = check_wave(self.get(id).form.series, id, "open")
+        series = check_wave(self.get(id).form.series, id, wave)
         with self._database.writing() as connection:
-            first = self._load(connection, series.id, lock=True)  # two that come at once open one wave each, in turn
+            first = self._load(connection, series.id, lock=True)  # of two that come at once, the second finds it open
             names = ids_of_waves(series.id, series.waves)
             there = sa.select(campaigns.c.id).where(campaigns.c.id.in_(names[1:]))
             known = {*connection.execute(there).scalars()}
             last = next((self._load(connection, name, lock=True) for name in names[:0:-1] if name in known), first)
-            before = check_wave(last.form.series, last.id, last.state)
+            if not check_next(last, series.id, wave, closes):
+                return last
             if last.state == "open":
                 self._close(connection, last, "the next wave has begun", principal)
-            wave, terms = before.wave + 1, replace(last.terms, closes=closes)
-            following, name = replace(before, wave=wave), names[wave - 1]
-            self._insert(connection, name, last.title, last.design, terms, principal, following)
+            terms, name = replace(last.terms, closes=closes), names[wave - 1]
+            self._insert(connection, name, last.title, last.design, terms, principal, replace(series, wave=wave))
             self._set(connection, name, state="open", block_opened=now())
             append(connection, "campaign-opened", name, principal, title=last.title)
         return self.get(name)

@@ -121,8 +121,9 @@ def test_a_series_over_http(world) -> None:
     path, analyst, steward = "/v1/campaigns/panel", world.token("analyst"), world.token("steward")
     assert world.call("POST", f"{path}/waves", token=analyst, json={}).status_code == 403
     scoped = world.token("steward", datasets=["panel"])
-    assert world.call("POST", f"{path}/waves", token=scoped, json={}).status_code == 403
-    made = world.call("POST", f"{path}/waves", token=steward, json={})
+    assert world.call("POST", f"{path}/waves", token=scoped, json={"wave": 2}).status_code == 403
+    made, again = (world.call("POST", f"{path}/waves", token=steward, json={"wave": 2}) for _ in range(2))
+    assert again.json() == made.json()  # a request that is sent twice opens one wave
     assert (made.status_code, made.json()["id"], made.json()["series"]["wave"]) == (201, "panel.2", 2)
     assert world.call("GET", path, token=analyst).json()["reason"] == "the next wave has begun"
     listed = world.call("GET", f"{path}.2/waves", token=analyst).json()
