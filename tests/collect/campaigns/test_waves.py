@@ -121,6 +121,15 @@ def test_a_repeated_request_opens_no_second_wave(database):
         other.open_wave("panel.2", 2, closes=closes)
 
 
+def test_a_wave_does_not_begin_after_its_end(database):
+    """It would be over at once, and the wave before it with it."""
+    campaigns = Campaigns(database)
+    opened(campaigns)
+    with pytest.raises(InvalidInput, match="closes"):
+        campaigns.open_wave("panel", 2, closes=now() - timedelta(days=1))
+    assert campaigns.get("panel").state == "open"
+
+
 @pytest.mark.parametrize(
     ("wave", "error"),
     [(0, InvalidInput), (1, InvalidInput), (True, InvalidInput), ("2", InvalidInput), (3, Conflict), (4, Conflict)],
@@ -165,11 +174,15 @@ def test_names_of_later_waves_are_kept_for_them(database):
 def test_an_earlier_wave_is_named_by_its_number(database):
     campaigns = Campaigns(database)
     opened(campaigns)
-    for wave in (0, 1, 2):
-        with pytest.raises(InvalidInput, match="since"):
+    for wave in (None, 1):
+        with pytest.raises(Conflict, match="is the first wave"):
             campaigns.since("panel", wave)
+    answer_campaign(campaigns, "panel", people(60))
     campaigns.open_wave("panel", 2)
-    with pytest.raises(Conflict, match="publishes"):  # too few have answered
+    for wave in (0, 2, True):
+        with pytest.raises(InvalidInput, match="since"):
+            campaigns.since("panel.2", wave)
+    with pytest.raises(Conflict, match=r"publishes.*'panel.2' that has too few"):
         campaigns.since("panel.2", 1)
 
 

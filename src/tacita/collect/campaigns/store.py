@@ -19,6 +19,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.collect.campaigns.campaign import (
     Campaign,
     Form,
@@ -206,16 +207,19 @@ class Campaigns:
             last = next((self._load(connection, name, lock=True) for name in names[:0:-1] if name in known), first)
             if not check_next(last, series.id, wave, closes):
                 return last
+            terms = replace(last.terms, closes=closes)
+            if closes is not None and closes <= now():
+                raise InvalidInput("must lie in the future", field="closes", value=closes.isoformat())
             if last.state == "open":
                 self._close(connection, last, "the next wave has begun", principal)
-            terms, name = replace(last.terms, closes=closes), names[wave - 1]
+            name = names[wave - 1]
             self._insert(connection, name, last.title, last.design, terms, principal, replace(series, wave=wave))
             self._set(connection, name, state="open", block_opened=now())
             append(connection, "campaign-opened", name, principal, title=last.title)
         return self.get(name)
 
-    def since(self, id: str, wave: int | None = None) -> tuple[Tally, Tally]:
-        """Return the counts of an earlier wave of the same series, and those of this one.
+    def earlier(self, id: str, wave: int | None = None) -> str:
+        """Return the id of an earlier wave of the same series.
 
         Args:
             id: The later wave.
@@ -224,10 +228,24 @@ class Campaigns:
         series = self.get(id).form.series
         if series is None:
             raise Conflict("stands alone: there is no earlier wave", field="campaign", value=id)
+        if series.wave == 1:
+            hint = "Name a later wave: its changes are those since an earlier one"
+            raise Conflict("is the first wave: there is no earlier one", field="campaign", value=id, hint=hint)
         wave = series.wave - 1 if wave is None else wave
-        if not 1 <= wave < series.wave:
-            raise InvalidInput(f"must be a wave before this one, which is {series.wave}", field="since", value=wave)
-        return self.tally(ids_of_waves(series.id, series.waves)[wave - 1]), self.tally(id)
+        check.whole(wave, "since", least=1, most=series.wave - 1)
+        return ids_of_waves(series.id, series.waves)[wave - 1]
+
+    def since(self, id: str, wave: int | None = None) -> tuple[Tally, Tally]:
+        """Return the counts of an earlier wave of the same series, and those of this one; arguments as in `earlier`."""
+        before, after = (self._tally_of_wave(each) for each in (self.earlier(id, wave), id))
+        return before, after
+
+    def _tally_of_wave(self, id: str) -> Tally:
+        try:
+            return self.tally(id)
+        except Conflict as error:
+            error.advise(f"It is the wave {id!r} that has too few answers")
+            raise
 
     def waves(self, id: str) -> Sequence[Campaign]:
         """Return all waves so far of the series that a campaign is in, in order; itself where it stands alone."""
