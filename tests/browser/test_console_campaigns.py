@@ -366,6 +366,8 @@ def test_an_owner_opens_the_waves_of_a_series(page, service, console):
     console.sign_in(page, service, service.token())
     console.visit(page, service, "/campaigns/new", "New campaign")
     expect(page.get_by_text("Expected errors")).to_be_attached()
+    page.get_by_label("Waves", exact=True).fill("0")  # is not taken for a single campaign
+    expect(page.get_by_text(re.compile(r"^waves: "))).to_be_visible()
     page.get_by_label("Waves", exact=True).fill("3")
     page.get_by_label("Turns", exact=True).fill("2")
     expect(page.get_by_text("Each respondent answers in 2 of 3 waves.")).to_be_visible()

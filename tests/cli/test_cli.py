@@ -255,19 +255,20 @@ def test_collect_in_waves(folder):
     state = ("--state", "sqlite:///waves.db")
     made = good("collect", "create", *panel, *state, "--minimum", "1", "--title", "x", "--id", "panel")
     assert "Wave 1 of 3 of the series panel" in " ".join(made.split())
-    assert json.loads(good("collect", "wave", "panel", *state, "--json"))["id"] == "panel.2"
+    for _ in range(2):  # the same again changes nothing
+        assert json.loads(good("collect", "wave", "panel", "2", *state, "--json"))["id"] == "panel.2"
     assert "wave has begun" in good("collect", "status", "panel", *state)
     assert "2 of 3" in good("collect", "status", *state)
     assert run("collect", "changes", "panel.2", *state).code == 8  # no one has answered yet
     campaigns = Campaigns(Database("sqlite:///waves.db"))
     codes = {name: np.zeros(300, dtype=int) for name in ("age", "sex")}
     answer_campaign(campaigns, "panel.2", codes)
-    good("collect", "wave", "panel.2", *state, "--closes", "2100-01-01T00:00+00:00")
+    good("collect", "wave", "panel.2", "3", *state, "--closes", "2100-01-01T00:00+00:00")
     answer_campaign(campaigns, "panel.3", codes)
     assert "p of all" in good("collect", "changes", "panel.3", *state, "--most", "3")
     found = json.loads(good("collect", "changes", "panel.3", *state, "--since", "2", "--by", "sex", "--json"))
     assert {tuple(each["attributes"]) for each in found} == {("sex",)}
-    assert run("collect", "wave", "panel", *state).code == 8
+    assert run("collect", "wave", "panel", "4", *state).code == 8
     for wrong, says in ((("--turns", "4"), "turns"), (("--waves", "0"), "waves"), (("--phases", "two"), "phases")):
         done = run("collect", "plan", *panel, *wrong)
         assert (done.code, says in done.err) == (2, True)

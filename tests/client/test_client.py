@@ -203,9 +203,11 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         )
         admin.send_reports(id, [given.answer(asked, "true")[0]])
         if id == "client-panel":
-            assert admin.next_wave(id).id == "client-panel.2"
+            assert [admin.open_wave(id, 2).id for _ in range(2)] == ["client-panel.2"] * 2
     assert [wave.id for wave in admin.waves("client-panel")] == ["client-panel", "client-panel.2"]
     assert len(admin.changes("client-panel.2", by=["smokes"])) == 2
+    with pytest.raises(InvalidInput, match="since"):
+        admin.changes("client-panel.2", since=0)
     draft = admin.create_campaign(
         smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=3, draft=True
     )

@@ -204,8 +204,12 @@ function verifySheet(list) {
   refuseUnless(one, "sheet", "questions", "must be questions of one campaign");
   const waves = questions.every(({ series }) => sameSeries(series, questions[0].series));
   refuseUnless(waves, "sheet", "questions", "must be questions of one wave of one series");
+  const shared = questions.every(({ aggregators }) => String(aggregators) === String(questions[0].aggregators));
+  refuseUnless(shared, "sheet", "questions", "must be questions of the same aggregators");
   const names = questions.flatMap(({ asks }) => asks.map((ask) => ask.attribute));
   refuseUnless(allDiffer(names), "attribute-repeated", "questions", "must ask for each attribute once");
+  const identified = new Set(questions.map(({ question }) => question)).size === questions.length;
+  refuseUnless(identified, "sheet", "questions", "must be questions of different identifiers");
   return questions;
 }
 

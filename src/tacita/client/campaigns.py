@@ -88,16 +88,17 @@ class CampaignCalls(Calls):
         path = f"/v1/campaigns/{quote(id, safe='')}/close"
         return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
 
-    def next_wave(self, id: str, *, closes: dt.datetime | None = None) -> CampaignInfo:
+    def open_wave(self, id: str, wave: int, *, closes: dt.datetime | None = None) -> CampaignInfo:
         """Open the next wave of a series, with the same questions; the wave before it is closed.
 
         Args:
             id: The series, or any wave of it.
+            wave: Its number. A wave that is open already stays as it is.
             closes: When the new wave closes by itself.
         """
         path = f"/v1/campaigns/{quote(id, safe='')}/waves"
-        body = {"closes": closes.isoformat() if closes else None}
-        return CampaignInfo.model_validate_json(self._post(path, body))
+        body = {"wave": wave, "closes": closes.isoformat() if closes else None}
+        return CampaignInfo.model_validate_json(self._post(path, body, safe=True))
 
     def waves(self, id: str) -> list[CampaignInfo]:
         """List the waves so far of the series that a campaign is in."""
@@ -115,7 +116,7 @@ class CampaignCalls(Calls):
             level: Of each interval.
         """
         query = {"since": since, "by": ",".join(by), "level": level}
-        query = {name: value for name, value in query.items() if value}
+        query = {name: value for name, value in query.items() if value not in (None, "")}
         return _LIST_CHANGES.validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/changes", query))
 
     def questions(self, id: str) -> list[dict[str, Any]]:
@@ -181,7 +182,7 @@ class CampaignCalls(Calls):
         """
         path = f"/v1/campaigns/{quote(id, safe='')}/releases"
         query = {"about": about, "published": published, "by": ",".join(by)}
-        query = {name: value for name, value in query.items() if value}
+        query = {name: value for name, value in query.items() if value not in (None, "")}
         return Releases.from_json(self._get(path, query).decode())
 
     def collected_means(self, id: str, level: float = 0.95) -> list[MeanInfo]:

@@ -28,7 +28,7 @@ __all__ = [
     "NetworkInfo",
     "NewCampaign",
     "NewInvitations",
-    "NextWave",
+    "NewWave",
     "PlannedCollection",
     "PlannedQuestion",
     "Redemption",
@@ -183,9 +183,10 @@ class SeriesInfo(ResponseModel):
     epsilon: float = Field(description="The most that a respondent loses in all waves together.")
 
 
-class NextWave(RequestModel):
+class NewWave(RequestModel):
     """The next wave of a series: everything but its end is as in the waves before."""
 
+    wave: int = Field(ge=2, le=1000, description="Its number. A wave that is open already stays as it is.")
     closes: Moment | None = None
 
 

@@ -175,6 +175,15 @@ def test_the_turns_of_a_series(service, campaign, received, page, respondent):
             assert ("Its next turn is wave" in told) == (not answered)
         if number < 3:
             with service.client() as client:
-                ids.append(client.next_wave("panel").id)
+                ids.append(client.open_wave("panel", number + 1).id)
     assert len(answered) == 1
     assert [received(id) for id in ids] == [int(number in answered) for number in (1, 2, 3)]
+
+
+def test_a_promise_beyond_all_numbers_is_shown_as_such(service, campaign, page, respondent):
+    """The service states what a series promises; odds that no number holds are infinite."""
+    id = campaign(waves=1000, turns=1000, epsilon=800.0, raised_limits=True)
+    person = respondent(page)
+    page.goto(f"{service.url}/{id}")
+    expect(person.button("begin")).to_be_visible()
+    assert "by a factor of ∞ at most" in page.locator("main").inner_text()

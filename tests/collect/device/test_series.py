@@ -3,8 +3,10 @@
 import itertools
 import json
 import math
+import os
+import random
 from collections import Counter, defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import cached_property
 
@@ -16,6 +18,7 @@ from tacita.collect.device.question import Question, Refusal
 from tacita.collect.device.series import Series, draw_turns
 
 LEVELS = ["no", "yes"]
+SERVICE = "https://survey.example"
 KEEP, FAKE = 1, [1, 1]
 ONE = Fraction(KEEP + 1, 1)
 """The most that one report changes the odds."""
@@ -314,3 +317,62 @@ def test_the_series_travels_and_is_in_the_digest():
     other = Question.from_dict(wave(3, campaign="panel.2"))
     assert other.digest != question.digest
     assert other.content == question.content
+
+
+# -- services that try everything ------------------------------------------------------------------------------------
+
+
+class Crash(BaseException):
+    """The process ends in the middle of writing."""
+
+
+def hostile_sheet(rng):
+    """Questions that a service might send: terms, names, aggregators and whole members vary at random."""
+    waves = rng.choice([2, 4, 4, 4])
+    turns, number, campaign = min(waves, rng.choice([1, 2, 2, 2])), rng.randint(1, waves), rng.choice(["", "", "panel"])
+    asked = []
+    for attribute in rng.choice([["ill"], ["ill", "old"], ["old", "ill"]]):
+        question = wave(number, waves, turns, rng.choice([1.5, 1.5, 3.0]), campaign=campaign or None)
+        question |= {"asks": [{"attribute": attribute, "levels": LEVELS}], "question": rng.choice([attribute, "q1"])}
+        if rng.random() < 0.1:
+            del question["series"]
+        if rng.random() < 0.2:
+            question["aggregators"] = [SERVICE, rng.choice(["https://a.example", "https://b.example"])]
+        asked.append(question)
+    return asked
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 6])
+def test_no_service_gets_more_than_the_turns_and_the_promise(make, tmp_path, monkeypatch, seed):
+    """Sheets at random, with crashes while the ledger is written: what leaves the device keeps to the first terms."""
+    rng, ends, sent, left = random.Random(seed), [None], defaultdict(set), defaultdict(set)
+
+    def move(source, target, move=os.replace):
+        if ends[0] == "before":
+            raise Crash
+        move(source, target)
+        if ends[0] == "after":
+            raise Crash
+
+    monkeypatch.setattr("tacita.collect.device.ledger.os.replace", move)
+    monkeypatch.setattr("tacita.collect.device.ledger.os.fsync", lambda _file: None)  # the machine does not end
+    for _ in range(60):
+        sheet, ends[0] = hostile_sheet(rng), rng.choice([None, None, None, "before", "after"])
+        with suppress(Refusal, Crash):
+            given = make(tmp_path / "d.json", total=9.0).answer_sheet(sheet, {"ill": "yes", "old": "no"})
+            for question, (report, _) in zip(sheet, given, strict=True):
+                asker = " ".join(question.get("aggregators", [SERVICE]))
+                sent[asker, report.campaign, report.question].add(report)
+                if series := question.get("series"):
+                    left[asker].add((series["wave"], report.campaign, series["turns"], series["epsilon"]))
+    assert all(len(reports) == 1 for reports in sent.values())
+    kept = json.loads((tmp_path / "d.json").read_text())
+    for lot in kept["series"]:
+        answered = left[lot["service"]]
+        assert len({number for number, *_ in answered}) == len({pair[:2] for pair in answered}) <= lot["turns"]
+        assert {pair[2:] for pair in answered} <= {(lot["turns"], lot["epsilon"])}
+        losses = [
+            entry["loss"] for entry in kept["entries"] if entry["service"] == lot["service"] and "series" in entry
+        ]
+        assert math.fsum(losses) <= lot["epsilon"] * (1 + 1e-12)
+    assert len({lot["service"] for lot in kept["series"]}) == len(kept["series"])

@@ -246,12 +246,13 @@ def status(
 @app.command()
 def wave(
     id: Annotated[str, typer.Argument(metavar="ID", help="The series, or any wave of it.")],
+    wave: Annotated[int, typer.Argument(metavar="WAVE", help="Its number. A wave that is open already stays so.")],
     closes: Annotated[str | None, typer.Option(help="Time at which the new wave closes by itself.")] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
     """Open the next wave of a series, with the same questions; the wave before it is closed."""
-    campaign = campaigns_of(state).next_wave(id, closes=_moment(closes))
+    campaign = campaigns_of(state).open_wave(id, wave, closes=_moment(closes))
     _out(campaign, json)
     if not json:
         show.say(f"Devices fetch their questions from /v1/campaigns/{campaign.id}/questions of `tacita serve`.")

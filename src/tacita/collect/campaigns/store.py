@@ -19,6 +19,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.collect.campaigns.campaign import (
     Campaign,
     Form,
@@ -41,7 +42,7 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.campaigns.waves import check_series, check_wave, ids_of_waves, series_of
+from tacita.collect.campaigns.waves import check_next, check_series, check_wave, ids_of_waves, name_of_wave, series_of
 from tacita.collect.channels.following import next_channel
 from tacita.collect.channels.protocol import About, Channel, respondents_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
@@ -115,8 +116,25 @@ class Campaigns:
         if not terms.raised_limits:
             check_limits(design)
         with self._database.writing() as connection:
+            self._check_names(connection, id, design.waves)
             self._insert(connection, id, title, design, terms, principal, series_of(design, id, 1))
         return self.get(id)
+
+    def _check_names(self, connection: sa.Connection, id: str, waves: int) -> None:
+        """Refuse an id that a series keeps for a later wave, and a series whose later ids are taken."""
+        there = sa.select(campaigns.c.id)
+        later = ids_of_waves(id, waves)[1:]
+        taken = connection.execute(there.where(campaigns.c.id.in_(later)).limit(1)).scalar()
+        if taken is not None:
+            hint = "Give the series another id"
+            raise Conflict("is the id of a later wave, and exists already", field="campaign", value=taken, hint=hint)
+        named = name_of_wave(id)
+        if named is None or connection.execute(there.where(campaigns.c.id == named[0])).first() is None:
+            return
+        series = self._load(connection, named[0]).form.series
+        if series is not None and series.id == named[0] and named[1] <= series.waves:
+            rule = f"is kept for wave {named[1]} of the series {series.id!r}"
+            raise Conflict(rule, field="campaign", value=id, hint="Give the campaign another id")
 
     def _insert(
         self,
@@ -166,36 +184,42 @@ class Campaigns:
         self._store_questions(connection, id, design, terms, key, block=1, known=0, series=series)
         append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
 
-    def next_wave(self, id: str, *, closes: dt.datetime | None = None, principal: str = LOCAL) -> Campaign:
+    def open_wave(self, id: str, wave: int, *, closes: dt.datetime | None = None, principal: str = LOCAL) -> Campaign:
         """Open the next wave of a series, with the same questions, and close the one before it.
+
+        A wave that is open already stays as it is, so that the same call may be repeated.
 
         Args:
             id: Any wave of the series.
-            closes: When the new wave closes by itself.
+            wave: The number of the wave to open.
+            closes: When it closes by itself.
             principal: Who opens it.
 
         Raises:
-            Conflict: The campaign is in no series, its last wave is a draft, or there is no wave left.
+            Conflict: The campaign is in no series, its last wave is a draft, or another wave is the next one.
         """
-        series = check_wave(self.get(id).form.series, id, "open")
+        series = check_wave(self.get(id).form.series, id, wave)
         with self._database.writing() as connection:
-            first = self._load(connection, series.id, lock=True)  # two that come at once open one wave each, in turn
+            first = self._load(connection, series.id, lock=True)  # of two that come at once, the second finds it open
             names = ids_of_waves(series.id, series.waves)
             there = sa.select(campaigns.c.id).where(campaigns.c.id.in_(names[1:]))
             known = {*connection.execute(there).scalars()}
             last = next((self._load(connection, name, lock=True) for name in names[:0:-1] if name in known), first)
-            before = check_wave(last.form.series, last.id, last.state)
+            if not check_next(last, series.id, wave, closes):
+                return last
+            terms = replace(last.terms, closes=closes)
+            if closes is not None and closes <= now():
+                raise InvalidInput("must lie in the future", field="closes", value=closes.isoformat())
             if last.state == "open":
                 self._close(connection, last, "the next wave has begun", principal)
-            wave, terms = before.wave + 1, replace(last.terms, closes=closes)
-            following, name = replace(before, wave=wave), names[wave - 1]
-            self._insert(connection, name, last.title, last.design, terms, principal, following)
+            name = names[wave - 1]
+            self._insert(connection, name, last.title, last.design, terms, principal, replace(series, wave=wave))
             self._set(connection, name, state="open", block_opened=now())
             append(connection, "campaign-opened", name, principal, title=last.title)
         return self.get(name)
 
-    def since(self, id: str, wave: int | None = None) -> tuple[Tally, Tally]:
-        """Return the counts of an earlier wave of the same series, and those of this one.
+    def earlier(self, id: str, wave: int | None = None) -> str:
+        """Return the id of an earlier wave of the same series.
 
         Args:
             id: The later wave.
@@ -204,10 +228,24 @@ class Campaigns:
         series = self.get(id).form.series
         if series is None:
             raise Conflict("stands alone: there is no earlier wave", field="campaign", value=id)
+        if series.wave == 1:
+            hint = "Name a later wave: its changes are those since an earlier one"
+            raise Conflict("is the first wave: there is no earlier one", field="campaign", value=id, hint=hint)
         wave = series.wave - 1 if wave is None else wave
-        if not 1 <= wave < series.wave:
-            raise InvalidInput(f"must be a wave before this one, which is {series.wave}", field="since", value=wave)
-        return self.tally(ids_of_waves(series.id, series.waves)[wave - 1]), self.tally(id)
+        check.whole(wave, "since", least=1, most=series.wave - 1)
+        return ids_of_waves(series.id, series.waves)[wave - 1]
+
+    def since(self, id: str, wave: int | None = None) -> tuple[Tally, Tally]:
+        """Return the counts of an earlier wave of the same series, and those of this one; arguments as in `earlier`."""
+        before, after = (self._tally_of_wave(each) for each in (self.earlier(id, wave), id))
+        return before, after
+
+    def _tally_of_wave(self, id: str) -> Tally:
+        try:
+            return self.tally(id)
+        except Conflict as error:
+            error.advise(f"It is the wave {id!r} that has too few answers")
+            raise
 
     def waves(self, id: str) -> Sequence[Campaign]:
         """Return all waves so far of the series that a campaign is in, in order; itself where it stands alone."""

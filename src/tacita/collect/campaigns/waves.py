@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
+
+from tacita import check
+from tacita.collect.campaigns.campaign import Campaign
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.device.series import Series
 from tacita.collect.planning.design import CollectionDesign
 from tacita.errors import Conflict, InvalidInput
 
-__all__ = ["check_series", "check_wave", "ids_of_waves", "series_of"]
+__all__ = ["check_next", "check_series", "check_wave", "ids_of_waves", "name_of_wave", "series_of"]
 
 _LONGEST = 64
 """Characters of an id on the wire."""
+_LATER = re.compile(r"(.+)\.([1-9][0-9]{0,3})")
 
 
 def ids_of_waves(series: str, waves: int) -> list[str]:
@@ -20,6 +26,16 @@ def ids_of_waves(series: str, waves: int) -> list[str]:
     ['health', 'health.2', 'health.3']
     """
     return [series, *(f"{series}.{wave}" for wave in range(2, waves + 1))]
+
+
+def name_of_wave(id: str) -> tuple[str, int] | None:
+    """Return the series and the number of the later wave that an id would be of, if it is of that form.
+
+    >>> name_of_wave("health.2"), name_of_wave("health")
+    (('health', 2), None)
+    """
+    found = _LATER.fullmatch(id)
+    return None if found is None or found[2] == "1" else (found[1], int(found[2]))
 
 
 def series_of(design: CollectionDesign, id: str, wave: int) -> Series | None:
@@ -45,14 +61,34 @@ def check_series(design: CollectionDesign, terms: Terms, id: str) -> None:
         raise InvalidInput(f"must have at most {most} characters in a series of so many waves", field="id", value=id)
 
 
-def check_wave(series: Series | None, id: str, state: str) -> Series:
-    """Return the series of the wave that was last; refuse where no further wave can follow it."""
+def check_wave(series: Series | None, id: str, wave: int) -> Series:
+    """Return the series of a campaign; refuse where it has no such wave to open."""
     if series is None:
         hint = "Create a campaign with several waves"
         raise Conflict("stands alone: it is no wave of a series", field="campaign", value=id, hint=hint)
-    if state == "draft":
-        raise Conflict("is not open yet, so the next wave cannot begin", field="campaign", value=id, hint="Open it")
-    if series.wave == series.waves:
+    check.whole(wave, "wave", least=2)
+    if wave > series.waves:
         hint = "Begin another series; respondents spend a new budget in it"
-        raise Conflict(f"is the last of {series.waves} waves", field="campaign", value=id, hint=hint)
+        raise Conflict(f"is beyond the last of {series.waves} waves", field="wave", value=wave, hint=hint)
     return series
+
+
+def check_next(last: Campaign, series: str, wave: int, closes: dt.datetime | None) -> bool:
+    """Whether a wave is to be opened after the last one, or is that one; refuse where it is neither."""
+    held = last.form.series
+    if held is None or held.id != series:
+        raise Conflict("has the name of a wave of this series, and is none", field="campaign", value=last.id)
+    if wave == held.wave and last.state == "open":
+        if closes != last.terms.closes:
+            rule = "is open already, and its end cannot be changed"
+            raise Conflict(rule, field="wave", value=wave, hint="Close it yourself when it is time")
+        return False
+    if wave <= held.wave:
+        hint = None if held.wave == held.waves else f"The next is wave {held.wave + 1}"
+        raise Conflict("is closed and cannot be opened again", field="wave", value=wave, hint=hint)
+    if last.state == "draft":
+        rule = "is not open yet, so the next wave cannot begin"
+        raise Conflict(rule, field="campaign", value=last.id, hint="Open it")
+    if wave > held.wave + 1:
+        raise Conflict("is not the next one", field="wave", value=wave, hint=f"The next is wave {held.wave + 1}")
+    return True

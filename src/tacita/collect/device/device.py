@@ -370,9 +370,13 @@ def _sheet(questions: object) -> list[Question]:
         raise Refusal("sheet", "must be questions of one campaign", field="questions")
     if any(question.series != checked[0].series for question in checked):
         raise Refusal("sheet", "must be questions of one wave of one series", field="questions")
+    if any(question.aggregators != checked[0].aggregators for question in checked):
+        raise Refusal("sheet", "must be questions of the same aggregators", field="questions")
     names = [seen(name) for question in checked for name in question.attributes]
     if len(set(names)) < len(names):
         raise Refusal("attribute-repeated", "must ask for each attribute once", field="questions")
+    if len({question.question for question in checked}) < len(checked):
+        raise Refusal("sheet", "must be questions of different identifiers", field="questions")
     return checked
 
 

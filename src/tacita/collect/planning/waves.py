@@ -19,7 +19,8 @@ def check_waves(waves: int, turns: int, phases: str = "one") -> None:
     check.whole(waves, "waves", least=1, most=MAX_WAVES)
     check.whole(turns, "turns", least=1)
     if turns > waves:
-        hint = "A respondent answers in all waves where there are as many turns"
+        all_of_them = "A respondent answers in all waves where there are as many turns"
+        hint = "Set the number of waves too" if waves == 1 else all_of_them
         raise InvalidInput(f"must be at most the number of waves, {waves}", field="turns", value=turns, hint=hint)
     if waves > 1 and phases != "one":
         rule = "must be one in a series: all waves ask the same questions"

@@ -324,8 +324,8 @@ class _Builder:
             "answers": self.answers.value,
             "channel": self.channel.value,
             "phases": self.phases.value,
-            "waves": int(self.waves.value or 1),
-            "turns": int(self.turns.value or 1),
+            "waves": _as_typed(self.waves.value),
+            "turns": _as_typed(self.turns.value),
         }
 
     async def _rehearse(self) -> None:
@@ -343,16 +343,16 @@ class _Builder:
         self.read.clear()
 
     def _show_planned(self, planned: dict[str, Any]) -> None:
-        odds = math.exp(planned["epsilon_exact"])
+        odds = words.factor(planned["epsilon_exact"])
         kit.reword(
-            self.odds, f"An answer changes the odds of any guess about a respondent by a factor of {odds:.3g} at most."
+            self.odds, f"An answer changes the odds of any guess about a respondent by a factor of {odds} at most."
         )
         if planned["waves"] > 1:
             kit.reword(
                 self.odds,
                 f"Each respondent answers in {planned['turns']} of {planned['waves']} waves. An answer changes the "
-                f"odds of any guess about a respondent by a factor of {odds:.3g} at most. All answers of one "
-                f"respondent together change them by a factor of {math.exp(planned['epsilon_series']):.3g} at most "
+                f"odds of any guess about a respondent by a factor of {odds} at most. All answers of one "
+                f"respondent together change them by a factor of {words.factor(planned['epsilon_series'])} at most "
                 f"(epsilon {planned['epsilon_series']:.4g}).",
             )
         several = planned["answers"] > 1
@@ -460,6 +460,12 @@ class _Builder:
 
 def _shown(tables: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     return {table: " x ".join(table) for table in tables}
+
+
+def _as_typed(value: float | None) -> float:
+    """A whole number of the form, 1 where it is empty; the planner refuses any other."""
+    typed = 1 if value is None else value
+    return int(typed) if typed == int(typed) else typed
 
 
 def _is_number(query: dict[str, str]) -> bool:

@@ -41,7 +41,7 @@ async def show_series(visit: Visit, campaign: dict[str, Any], room: ui.element) 
                     "all waves."
                 )
                 if await kit.confirm(f"Open wave {number}?", warning, "Open it"):
-                    made = await visit.api.post(f"/v1/campaigns/{campaign['id']}/waves", {})
+                    made = await visit.api.post(f"/v1/campaigns/{campaign['id']}/waves", {"wave": number})
                     ui.navigate.to(f"/campaigns/{made['id']}")
 
             kit.button(f"Open wave {number}", begin)

@@ -16,6 +16,7 @@ __all__ = [
     "RHO",
     "amount",
     "budget",
+    "factor",
     "loss_note",
     "odds",
     "percent",
@@ -120,10 +121,18 @@ def odds(epsilon: float) -> str:
     >>> odds(1.0)
     'The data of one person changes the probability of any result by a factor of 2.72 at most.'
     """
+    return f"The data of one person changes the probability of any result by a factor of {factor(epsilon)} at most."
+
+
+def factor(epsilon: float) -> str:
+    """The factor by which an epsilon changes odds at most, never rounded down.
+
+    >>> factor(1.0), factor(10_000)
+    ('2.72', 'more than 400 million')
+    """
     value = math.exp(min(epsilon, 20))
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
-    factor = f"{math.ceil(value / step) * step:,.3g}" if epsilon < 20 else "more than 400 million"  # never rounded down
-    return f"The data of one person changes the probability of any result by a factor of {factor} at most."
+    return f"{math.ceil(value / step) * step:,.3g}" if epsilon < 20 else "more than 400 million"
 
 
 def when(text: str | None) -> str:

@@ -121,8 +121,9 @@ def test_a_series_over_http(world) -> None:
     path, analyst, steward = "/v1/campaigns/panel", world.token("analyst"), world.token("steward")
     assert world.call("POST", f"{path}/waves", token=analyst, json={}).status_code == 403
     scoped = world.token("steward", datasets=["panel"])
-    assert world.call("POST", f"{path}/waves", token=scoped, json={}).status_code == 403
-    made = world.call("POST", f"{path}/waves", token=steward, json={})
+    assert world.call("POST", f"{path}/waves", token=scoped, json={"wave": 2}).status_code == 403
+    made, again = (world.call("POST", f"{path}/waves", token=steward, json={"wave": 2}) for _ in range(2))
+    assert again.json() == made.json()  # a request that is sent twice opens one wave
     assert (made.status_code, made.json()["id"], made.json()["series"]["wave"]) == (201, "panel.2", 2)
     assert world.call("GET", path, token=analyst).json()["reason"] == "the next wave has begun"
     listed = world.call("GET", f"{path}.2/waves", token=analyst).json()
@@ -138,10 +139,14 @@ def test_a_series_over_http(world) -> None:
     for wrong in ({"since": 2}, {"since": 0}, {"by": "nothing"}, {"level": 1}):
         assert world.call("GET", f"{path}.2/changes", token=analyst, params=wrong).status_code == 422
     assert world.call("GET", f"{path}.2/changes", token=world.token("analyst", datasets=["panel.2"])).status_code == 403
+    assert world.call("POST", f"{path}/waves", token=steward, json={"wave": 3}).status_code == 201
+    two = world.token("analyst", datasets=["panel", "panel.2"])  # which later waves do not concern
+    assert world.call("GET", f"{path}.2/changes", token=two).json() == found
+    assert [each["id"] for each in world.call("GET", f"{path}/waves", token=two).json()] == ["panel", "panel.2"]
     release = world.call("GET", f"{path}.2/releases", token=analyst).json()["releases"][0]
     assert release["provenance"]["recipe"]["epsilon_series"] == 3.0
-    sheet = world.call("GET", f"{path}.2/questions").json()
-    assert sheet["questions"][0]["series"]["wave"] == 2
+    sheet = world.call("GET", f"{path}.3/questions").json()
+    assert sheet["questions"][0]["series"]["wave"] == 3
 
 
 @pytest.mark.parametrize("wrong", [{"waves": 0}, {"waves": 2.5}, {"turns": 4}, {"phases": "two"}, {"epsilon": 9.0}])

@@ -66,6 +66,7 @@ function promise(words, { wave, waves, turns, epsilon }) {
 
 // What is "at most" so much is not rounded down: four digits, the last one up.
 function upwards(value) {
+  if (!Number.isFinite(value)) return value; // odds beyond what numbers hold are shown as infinite
   const step = 10 ** (Math.floor(Math.log10(value)) - 3);
   return Math.ceil(value / step) * step;
 }

@@ -30,7 +30,7 @@ from tacita.wire import (
     InvitationsInfo,
     NewCampaign,
     NewInvitations,
-    NextWave,
+    NewWave,
     PlannedCollection,
     Redemption,
     TallyInfo,
@@ -103,12 +103,12 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
 
 
 @router.post("/v1/campaigns/{id}/waves", status_code=201, summary="Open the next wave of a series")
-def open_wave(id: str, body: NextWave, token: Steward, services: Services_) -> CampaignInfo:
-    """With the same questions; the wave before it is closed. Its id is new, so a token whose scope is a list of names
-    cannot open one."""
+def open_wave(id: str, body: NewWave, token: Steward, services: Services_) -> CampaignInfo:
+    """With the same questions; the wave before it is closed. A repeated request changes nothing. Its id is new, so a
+    token whose scope is a list of names cannot open one."""
     if token.datasets is not None:
         raise Forbidden("needs a token for all datasets", field="dataset")
-    found = services.campaigns.next_wave(id, closes=body.closes, principal=token.principal)
+    found = services.campaigns.open_wave(id, body.wave, closes=body.closes, principal=token.principal)
     return CampaignInfo.model_validate(found.as_dict())
 
 

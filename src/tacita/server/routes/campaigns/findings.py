@@ -199,8 +199,7 @@ async def get_rules(
 
 
 def _since(services: Services, token: Token, id: str, wave: int | None) -> tuple[Tally, Tally]:
-    for campaign in services.campaigns.waves(id):
-        check_scope(token, campaign.id)
+    check_scope(token, services.campaigns.earlier(id, wave))
     return services.campaigns.since(id, wave)
 
 
