@@ -140,6 +140,9 @@ def _recipe(source: Release, made: Automatic, how: Published) -> dict[str, Any]:
     recipe = dict(source.provenance.recipe) | {"published": made.way}
     if made.classes is not None:
         recipe |= {"classes": made.classes}
+    smoothed = {name: round(used, 1) for name, used in made.smoothed.items() if name in source.attributes}
+    if smoothed:
+        recipe |= {"smoothed": smoothed}
     return recipe | ({"automatic": made.as_dict()} if how == "auto" else {})
 
 
@@ -165,6 +168,16 @@ def explain(releases: Releases) -> list[str]:
     recipes = {key: release.provenance.recipe for key, release in releases.items()}
     chosen = next((recipe["automatic"] for recipe in recipes.values() if "automatic" in recipe), None)
     lines = [] if chosen is None else [f"Published as {chosen['way']} ({chosen['why']})."]
+    smoothed = {
+        name: f"{name} (about {used:.0f} of {release.domain[name].size - 1} free shares kept)"
+        for release in releases.values()
+        for name, used in release.provenance.recipe.get("smoothed", {}).items()
+    }
+    if smoothed:
+        lines.append(
+            f"Smoothed along the order of their levels, as far as the reports allow: {', '.join(smoothed.values())}. "
+            "Intervals are those of the unbiased shares."
+        )
     alone = [" x ".join(key) for key, recipe in recipes.items() if recipe.get("independent")]
     if alone:
         lines.append(

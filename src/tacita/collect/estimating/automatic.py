@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.estimating.evidence import Evidence, Key
+from tacita.collect.estimating.ordered import is_ordered
 from tacita.collect.estimating.pooled import Pooling
 from tacita.collect.estimating.publish import FittedTables, fit_model, settle_small
 from tacita.models.mixture import Mixture
@@ -71,6 +72,7 @@ class Automatic:
         latent: The fitted model, where there is one.
         why: The reason in words.
         to_independence: Tables that carry no dependence any more, or a tenth of a standard error at most.
+        smoothed: The effective parameters of each attribute that was smoothed along its order.
     """
 
     way: Way
@@ -80,6 +82,7 @@ class Automatic:
     latent: Mixture | None = field(repr=False)
     why: str
     to_independence: tuple[Key, ...]
+    smoothed: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the provenance of what is published."""
@@ -100,6 +103,8 @@ def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automa
     """
     made = _Ways(evidence, pooling)
     if all(len(key) == 1 for key in evidence.values):
+        if any(is_ordered(evidence.domain, name) for (name,) in evidence.values):
+            return made.publish("modelled", why="single attributes, smoothed where their levels have an order")
         return made.publish("consistent", why="only single attributes were asked")
     cells = sum(values.size for values in evidence.values.values())
     if cells > _MOST_CELLS:
@@ -185,6 +190,7 @@ class _Ways:
             to_independence=tuple(
                 key for key, table in found.items() if len(key) > 1 and _is_product(table, slight[key])
             ),
+            smoothed=self.fitted.smoothed if way != "consistent" else {},
         )
 
     def _one(self) -> Mixture:
@@ -216,7 +222,7 @@ def _scores(made: _Ways, weights: Mapping[Key, float], seed: int) -> dict[str, f
         way: sum(weights[key] * float(np.sum((evidence.values[key] - found[key].values) ** 2)) for key in weights)
         for way, found in tables.items()
     }
-    scores["singles"] += 2 * made.fitted.one.parameters
+    scores["singles"] += 2 * (made.fitted.one.parameters - made.fitted.saved)
     scores["modelled"] += 2 * made.fitted.parameters
     for _ in range(_DRAWS):
         errors = {key: evidence.error(key, rng, pooled[key]) for key in weights}

@@ -10,6 +10,7 @@ Modelled tables, from all measured tables at once:
 
     interactions   averaged over all tables that hold them                                    (`interactions`)
     singles        shrunk towards the mean of attributes with the same labels                 (`empirical`)
+                   smoothed along the order of their levels, where they have one              (`ordered`)
     classes        1 to 6, with several priors, averaged by their estimated error             (`classes`)
     the rest       what classes leave of singles, pairs and larger tables, kept as far as it stands out (`rests`)
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +32,7 @@ from tacita.collect.estimating.classes import CLASSES, Averaged, average_classes
 from tacita.collect.estimating.empirical import shrink_singles
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, part_precisions
+from tacita.collect.estimating.ordered import smooth_singles
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.rests import Rests
 from tacita.collect.estimating.tally import Tally
@@ -64,11 +66,13 @@ class FittedTables:
         tables: Of all tables that were asked, and of those wanted inside larger ones; corrected where one stands out of
             its noise, before they are settled.
         parameters: The effective number, of the fits and of what was added back.
+        smoothed: The effective number for each attribute that was smoothed along its order.
     """
 
     averaged: Averaged
     tables: Tables = field(repr=False)
     parameters: float
+    smoothed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def model(self) -> Mixture:
@@ -79,6 +83,11 @@ class FittedTables:
     def one(self) -> Mixture:
         """The model of one class: all attributes independent."""
         return self.averaged.one
+
+    @property
+    def saved(self) -> float:
+        """Parameters of single attributes that smoothing leaves out."""
+        return sum(self.one.domain[name].size - 1 - used for name, used in self.smoothed.items())
 
 
 def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> FittedTables:
@@ -91,11 +100,11 @@ def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int
     """
     if not evidence.values:
         raise InvalidInput("holds no table", field="tally")
-    measured = shrink_singles(Interactions.of(evidence))
+    measured, _ = smooth_singles(shrink_singles(Interactions.of(evidence)), evidence)
     found = average_classes(measured, classes=classes, seed=seed)
     # weighted once more, by the noise that measurements of the model itself would have
     precisions = part_precisions(evidence, {key: found.model.project(key).values for key in evidence.values})
-    measured = shrink_singles(Interactions.of(evidence, precisions))
+    measured, smoothed = smooth_singles(shrink_singles(Interactions.of(evidence, precisions)), evidence)
     found = average_classes(measured, near=found.fits)
     rests = Rests(evidence, measured, found.model)
     keys = (*evidence.values, *evidence.inside)
@@ -103,7 +112,9 @@ def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int
         averaged=found,
         tables={key: rests.corrected(key) for key in keys},
         parameters=found.parameters + rests.parameters,
+        smoothed=smoothed,
     )
+    fitted = replace(fitted, parameters=fitted.parameters - fitted.saved)
     return _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
 
 
@@ -116,7 +127,7 @@ def _beside_pairs(evidence: Evidence, measured: Interactions, fitted: FittedTabl
     """
     rests = Rests(evidence, measured, fitted.one)
     alone = {key: rests.corrected(key) for key in fitted.tables}
-    parameters = rests.parameters + sum(size - 1 for size in measured.domain.shape)
+    parameters = rests.parameters + sum(size - 1 for size in measured.domain.shape) - fitted.saved
     weights = {key: 1 / float(np.mean(evidence.covariance(key).variance())) for key in evidence.values}
 
     def score(tables: Tables, used: float) -> float:
