@@ -37,7 +37,15 @@ from tacita.collect.estimating.interactions import Interactions
 from tacita.domain import Date, Domain, Numeric, Ordinal
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["Smoothed", "information_of", "is_ordered", "smooth_shares", "smooth_singles"]
+__all__ = [
+    "COUNTED",
+    "Smoothed",
+    "information_of",
+    "is_ordered",
+    "single_information",
+    "smooth_shares",
+    "smooth_singles",
+]
 
 Array = NDArray[np.float64]
 
@@ -46,7 +54,7 @@ _FEWEST, _MOST = 5, 512
 _DECADES = (6, 5, 4, 3, 2, 1, 0, -1, -2)
 """Powers of ten of the strength, from the smoothest on: each fit begins where the one before ended."""
 _TEMPERATURE = 4.0
-_COUNTED = 1.5
+COUNTED = 1.5
 _STEPS = 60
 _FARTHEST = 3.0
 """Most that a logarithm moves in one step."""
@@ -82,15 +90,19 @@ def information_of(covariance: Covariance) -> Array:
     return np.asarray(basis @ linalg.inv(inside + ridge * np.eye(size - 1)) @ basis.T)
 
 
-def smooth_shares(domain: Domain, name: str, shares: Array, information: Array) -> Smoothed:
+def smooth_shares(
+    domain: Domain, name: str, shares: Array, information: Array, *, base: Array | None = None
+) -> Smoothed:
     """Smooth unbiased shares of an ordered attribute.
 
     Args:
         domain: What the attribute is. name: The attribute.
         shares: Of all its levels; they may be negative.
         information: The inverse of their covariance.
+        base: Positive shares that stand in for the widths of the bins: the ratio to them is smoothed, as where they
+            are known of an earlier population.
     """
-    problem = _Problem(np.log(_widths(domain, name)), shares, information)
+    problem = _Problem(np.log(_widths(domain, name) if base is None else base), shares, information)
     found, scores, used = [], [], []
     for order in (1, 2):
         logs = np.zeros(shares.size)
@@ -101,9 +113,16 @@ def smooth_shares(domain: Domain, name: str, shares: Array, information: Array) 
             parameters = problem.parameters(logs, strength * penalty)
             found.append(problem.shares(logs))
             used.append(parameters)
-            scores.append(problem.misfit(logs) + _COUNTED * parameters)
+            scores.append(problem.misfit(logs) + COUNTED * parameters)
     weights = softmax(-np.array(scores) / _TEMPERATURE)
     return Smoothed(shares=weights @ np.array(found), parameters=float(weights @ np.array(used)))
+
+
+def single_information(measured: Interactions, evidence: Evidence, name: str) -> Array:
+    """The information of all tables about the shares of one attribute."""
+    if [key for key in evidence.values if name in key] == [(name,)]:
+        return information_of(evidence.covariance((name,)))  # errors of its levels may depend, as with Square Wave
+    return np.diag(measured.single_precision[measured.blocks[measured.domain.names.index(name)]])
 
 
 def smooth_singles(measured: Interactions, evidence: Evidence) -> tuple[Interactions, dict[str, float]]:
@@ -113,14 +132,10 @@ def smooth_singles(measured: Interactions, evidence: Evidence) -> tuple[Interact
         if not is_ordered(measured.domain, name):
             continue
         size = measured.domain[name].size
-        holders = [key for key in evidence.values if name in key]
-        if holders == [(name,)]:  # its errors may hang together, as those of Square Wave do
-            information = information_of(evidence.covariance((name,)))
-        else:
-            information = np.diag(measured.single_precision[block])
+        information = single_information(measured, evidence, name)
         found = smooth_shares(measured.domain, name, measured.singles[block] + 1 / size, information)
         singles[block] = found.shares - 1 / size
-        used[name] = min(_COUNTED * found.parameters, size - 1.0)
+        used[name] = min(COUNTED * found.parameters, size - 1.0)
     return replace(measured, singles=singles), used
 
 

@@ -13,6 +13,7 @@ Modelled tables, from all measured tables at once:
                    smoothed along the order of their levels, where they have one              (`ordered`)
     classes        1 to 6, with several priors, averaged by their estimated error             (`classes`)
     the rest       what classes leave of singles, pairs and larger tables, kept as far as it stands out (`rests`)
+    the prior      public tables, if some are given: averaged in by estimated error           (`prior`)
 
 The number of classes and all strengths are chosen from releases only, so they cost no privacy. For the choice between
 these ways see `tacita.collect.estimating.automatic`.
@@ -34,7 +35,8 @@ from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, part_precisions
 from tacita.collect.estimating.ordered import smooth_singles
 from tacita.collect.estimating.pooled import pool_tables
-from tacita.collect.estimating.rests import Rests
+from tacita.collect.estimating.prior import Prior, Weighed, weigh_prior
+from tacita.collect.estimating.rests import Describes, Rests
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -67,12 +69,14 @@ class FittedTables:
             its noise, before they are settled.
         parameters: The effective number, of the fits and of what was added back.
         smoothed: The effective number for each attribute that was smoothed along its order.
+        weighed: The average with a prior, where one was given.
     """
 
     averaged: Averaged
     tables: Tables = field(repr=False)
     parameters: float
     smoothed: Mapping[str, float] = field(default_factory=dict)
+    weighed: Weighed | None = None
 
     @property
     def model(self) -> Mixture:
@@ -85,18 +89,26 @@ class FittedTables:
         return self.averaged.one
 
     @property
+    def latent(self) -> Describes:
+        """The model of tables that were not asked for."""
+        return self.model if self.weighed is None else self.weighed.model
+
+    @property
     def saved(self) -> float:
         """Parameters of single attributes that smoothing leaves out."""
         return sum(self.one.domain[name].size - 1 - used for name, used in self.smoothed.items())
 
 
-def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> FittedTables:
+def fit_model(
+    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, prior: Prior | None = None
+) -> FittedTables:
     """Fit latent classes to all tables, and correct each table by what stands out of its noise.
 
     Args:
         evidence: What was measured.
         classes: Numbers of classes to try, beside one.
         seed: Of the fits' starts.
+        prior: Public tables, which are trusted as far as the reports support them.
     """
     if not evidence.values:
         raise InvalidInput("holds no table", field="tally")
@@ -104,7 +116,8 @@ def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int
     found = average_classes(measured, classes=classes, seed=seed)
     # weighted once more, by the noise that measurements of the model itself would have
     precisions = part_precisions(evidence, {key: found.model.project(key).values for key in evidence.values})
-    measured, smoothed = smooth_singles(shrink_singles(Interactions.of(evidence, precisions)), evidence)
+    plain = Interactions.of(evidence, precisions)
+    measured, smoothed = smooth_singles(shrink_singles(plain), evidence)
     found = average_classes(measured, near=found.fits)
     rests = Rests(evidence, measured, found.model)
     keys = (*evidence.values, *evidence.inside)
@@ -115,7 +128,11 @@ def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int
         smoothed=smoothed,
     )
     fitted = replace(fitted, parameters=fitted.parameters - fitted.saved)
-    return _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
+    fitted = _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
+    if prior is None:
+        return fitted
+    weighed = weigh_prior(evidence, plain, found, fitted.tables, fitted.parameters, prior)
+    return replace(fitted, tables=weighed.tables, parameters=weighed.parameters, weighed=weighed)
 
 
 def _beside_pairs(evidence: Evidence, measured: Interactions, fitted: FittedTables) -> FittedTables:

@@ -12,7 +12,8 @@ Privacy: post-processing of reports; nothing is spent.   Claim page: docs/claims
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,22 @@ from tacita.collect.estimating.empirical import kept_shares
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, centred_margin
 from tacita.collect.estimating.shrink import shrink_weighted
-from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
 from tacita.tables.simplex import project_table
 
-__all__ = ["Rests"]
+__all__ = ["Describes", "Rests"]
 
 Array = NDArray[np.float64]
 
 _DIRECTIONS = 3
 """Free numbers of the smaller attribute from which on a pair is shrunk by its singular values."""
+
+
+class Describes(Protocol):
+    """A description of the population: a model, or tables that were made from one."""
+
+    def project(self, attributes: Iterable[str]) -> Cells:
+        """The shares over these attributes."""
 
 
 class Rests:
@@ -40,7 +47,7 @@ class Rests:
         parameters: The effective number: of each kept share, as many as its part has free numbers.
     """
 
-    def __init__(self, evidence: Evidence, measured: Interactions, model: Mixture) -> None:
+    def __init__(self, evidence: Evidence, measured: Interactions, model: Describes) -> None:
         """Compute all of them.
 
         Args:
