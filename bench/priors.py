@@ -37,7 +37,7 @@ BINS = 64
 def run(*, quick: bool) -> list[Row]:
     rows: list[Row] = []
     for epsilon in (1.0,) if quick else (0.5, 1.0, 2.0, 4.0):
-        rows += _pairs(epsilon, 1 if quick else 3)
+        rows += _pairs(epsilon, 1 if quick else 2)
     for people in (10_000,) if quick else (1_000, 10_000, 100_000):
         rows += _numbers(people, 2 if quick else 10)
     return rows
@@ -70,9 +70,11 @@ def priors_of(kind: str, codes: Codes, domain: Domain, rng: np.random.Generator)
     for name, earlier in {"right": codes, "outdated": outdated(codes, rng), "partly": mended, "wrong": wrong}.items():
         pairs = [Cells(domain.project(key), table) for key, table in exact(domain, earlier).items()]
         found[f"{name}, pairs"] = Prior.of(domain, pairs)
-        found[f"{name}, singles"] = Prior.of(domain, [pairs[0].project((one,)) for one in pairs[0].attributes] + [
-            pair.project((pair.attributes[1],)) for pair in pairs[1 : COLUMNS - 1]
-        ])
+        found[f"{name}, singles"] = Prior.of(
+            domain,
+            [pairs[0].project((one,)) for one in pairs[0].attributes]
+            + [pair.project((pair.attributes[1],)) for pair in pairs[1 : COLUMNS - 1]],
+        )
     return found
 
 
@@ -81,7 +83,7 @@ def _pairs(epsilon: float, runs: int) -> list[Row]:
     workload = Workload.all(domain, 2)
     design = plan_collection(domain, workload, respondents=PEOPLE, epsilon=epsilon)
     errors: dict[str, list[float]] = {}
-    weights: dict[str, list[float]] = {}
+    trusts: dict[str, list[float]] = {}
     covered: list[float] = []
     for place, kind in enumerate(KINDS):
         codes = columns(kind, COLUMNS, SEED)
@@ -97,7 +99,7 @@ def _pairs(epsilon: float, runs: int) -> list[Row]:
                 errors.setdefault(name, []).append(float(np.mean(gaps)))
                 recipe = next(iter(releases.values())).provenance.recipe
                 if "prior" in recipe:
-                    weights.setdefault(name, []).append(1 - recipe["prior"]["fitted"])
+                    trusts.setdefault(name, []).append(recipe["prior"]["trust"])
                 if name == "wrong, pairs":
                     for key, table in truth.items():
                         low, high = releases.project(key).interval(0.95)
@@ -116,7 +118,7 @@ def _pairs(epsilon: float, runs: int) -> list[Row]:
                 peer_name="without a prior",
                 unit="total variation",
                 goal=goal,
-                note=f"mean weight of the prior {np.mean(weights.get(name, [0.0])):.2f}",
+                note=f"mean trust in the prior {np.mean(trusts.get(name, [0.0])):.2f}",
             )
         )
     bar = f"coverage of 95 % intervals with a wrong prior, epsilon {epsilon:g}"
@@ -160,5 +162,3 @@ def _numbers(people: int, runs: int) -> list[Row]:
         )
         for name in priors
     ]
-
-

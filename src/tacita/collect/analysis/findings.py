@@ -98,6 +98,9 @@ def _check_prior(tally: Tally, how: Published, prior: Prior | None) -> None:
     if how not in ("auto", "modelled"):
         hint = "Leave the prior out: this way has no place for it"
         raise InvalidInput("must be auto or modelled where a prior is given", field="published", value=how, hint=hint)
+    if prior.simulated and not tally.simulated:
+        hint = "Anyone who knows its seed can undo its noise: take a real release"
+        raise InvalidInput("must not be a simulated release", field="prior", hint=hint)
     if _has_margins(tally):
         rule = "is for tables that were asked one by one, not for margins"
         raise InvalidInput(rule, field="prior", hint="Publish without it")
@@ -163,7 +166,7 @@ def _recipe(source: Release, made: Automatic, how: Published) -> dict[str, Any]:
     if smoothed:
         recipe |= {"smoothed": smoothed}
     if made.prior is not None:
-        recipe |= {"prior": {name: round(weight, 4) for name, weight in made.prior.items()}}
+        recipe |= {"prior": dict(made.prior)}
     return recipe | ({"automatic": made.as_dict()} if how == "auto" else {})
 
 
@@ -199,11 +202,11 @@ def explain(releases: Releases) -> list[str]:
             f"Smoothed along the order of their levels, as far as the reports allow: {', '.join(smoothed.values())}. "
             "Intervals are those of the unbiased shares."
         )
-    weights = next((recipe["prior"] for recipe in recipes.values() if "prior" in recipe), None)
-    if weights is not None:
+    prior = next((recipe["prior"] for recipe in recipes.values() if "prior" in recipe), None)
+    if prior is not None:
         lines.append(
-            f"The prior was given a weight of {1 - weights['fitted']:.0%} by the reports "
-            f"({', '.join(f'{name} {weight:.0%}' for name, weight in weights.items())}). "
+            f"The prior was trusted to {prior['trust']:.0%}, by estimated error "
+            f"(weights: {', '.join(f'{name} {weight:.0%}' for name, weight in prior['weights'].items())}). "
             "Intervals are those of the unbiased tables, which use no prior."
         )
     alone = [" x ".join(key) for key, recipe in recipes.items() if recipe.get("independent")]

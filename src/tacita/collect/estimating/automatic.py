@@ -75,7 +75,7 @@ class Automatic:
         why: The reason in words.
         to_independence: Tables that carry no dependence any more, or a tenth of a standard error at most.
         smoothed: The effective parameters of each attribute that was smoothed along its order.
-        prior: Weights of the descriptions with and without public tables, where a prior was given.
+        prior: How far public tables were trusted, where a prior was given (`Weighed.as_dict`).
     """
 
     way: Way
@@ -86,7 +86,7 @@ class Automatic:
     why: str
     to_independence: tuple[Key, ...]
     smoothed: Mapping[str, float] = field(default_factory=dict)
-    prior: Mapping[str, float] | None = None
+    prior: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the provenance of what is published."""
@@ -200,7 +200,7 @@ class _Ways:
                 key for key, table in found.items() if len(key) > 1 and _is_product(table, slight[key])
             ),
             smoothed=self.fitted.smoothed if way != "consistent" else {},
-            prior=self.fitted.weighed.weights if way == "modelled" and self.fitted.weighed else None,
+            prior=self.fitted.weighed.as_dict() if way == "modelled" and self.fitted.weighed else None,
         )
 
     def _one(self) -> Describes:

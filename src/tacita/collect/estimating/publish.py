@@ -13,7 +13,7 @@ Modelled tables, from all measured tables at once:
                    smoothed along the order of their levels, where they have one              (`ordered`)
     classes        1 to 6, with several priors, averaged by their estimated error             (`classes`)
     the rest       what classes leave of singles, pairs and larger tables, kept as far as it stands out (`rests`)
-    the prior      public tables, if some are given: averaged in by estimated error           (`prior`)
+    the prior      public tables, if some are given: averaged in by estimated error           (`weighing`)
 
 The number of classes and all strengths are chosen from releases only, so they cost no privacy. For the choice between
 these ways see `tacita.collect.estimating.automatic`.
@@ -30,14 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.estimating.classes import CLASSES, Averaged, average_classes
-from tacita.collect.estimating.empirical import shrink_singles
+from tacita.collect.estimating.empirical import shrink_singles, shrunk_parameters
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, part_precisions
 from tacita.collect.estimating.ordered import smooth_singles
 from tacita.collect.estimating.pooled import pool_tables
-from tacita.collect.estimating.prior import Prior, Weighed, weigh_prior
+from tacita.collect.estimating.prior import Prior
 from tacita.collect.estimating.rests import Describes, Rests
 from tacita.collect.estimating.tally import Tally
+from tacita.collect.estimating.weighing import Weighed, weigh_prior
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
@@ -131,7 +132,8 @@ def fit_model(
     fitted = _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
     if prior is None:
         return fitted
-    weighed = weigh_prior(evidence, plain, found, fitted.tables, fitted.parameters, prior)
+    used = fitted.parameters - shrunk_parameters(plain)
+    weighed = weigh_prior(evidence, plain, found, fitted.tables, used, prior)
     return replace(fitted, tables=weighed.tables, parameters=weighed.parameters, weighed=weighed)
 
 

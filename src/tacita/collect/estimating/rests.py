@@ -45,6 +45,7 @@ class Rests:
 
     Attributes:
         parameters: The effective number: of each kept share, as many as its part has free numbers.
+        kept: Mean share that is kept, of parts of one attribute, of two, and of more; 0 where there are none.
     """
 
     def __init__(self, evidence: Evidence, measured: Interactions, model: Describes) -> None:
@@ -58,6 +59,7 @@ class Rests:
         self._evidence, self._measured, self._model = evidence, measured, model
         self._place = {name: number for number, name in enumerate(measured.domain.names)}
         self.parameters = 0.0
+        self.kept = {1: 0.0, 2: 0.0, 3: 0.0}
         self._singles = self._shrunk_singles()
         self._pairs = self._shrunk_pairs()
         self._larger = self._shrunk_larger()
@@ -90,6 +92,7 @@ class Rests:
         ]
         known = [measured.single_precision[block] for block in measured.blocks]
         kept = self._kept(rests, known, [max(size - 1, 1) for size in domain.shape])
+        self.kept[1] = float(kept.mean())
         return [share * rest for share, rest in zip(kept, rests, strict=True)]
 
     def _shrunk_pairs(self) -> dict[tuple[int, int], Array]:
@@ -103,6 +106,7 @@ class Rests:
         if not pairs:
             return {}
         kept = self._kept(rests, known, [max((domain.shape[a] - 1) * (domain.shape[b] - 1), 1) for a, b in pairs])
+        self.kept[2] = float(kept.mean())
         return {
             pair: _shrink_pair(rest, float(share), 1 / precision)
             for pair, rest, share, precision in zip(pairs, rests, kept, known, strict=True)
@@ -137,6 +141,7 @@ class Rests:
         if not found:
             return {}
         kept = kept_shares(squares, free, noise)
+        self.kept[3] = float(kept.mean())
         self.parameters += float(kept @ np.array(free))
         return {key: share * rest for (key, rest), share in zip(found.items(), kept, strict=True)}
 
