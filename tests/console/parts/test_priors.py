@@ -26,7 +26,8 @@ def test_files_become_items_of_a_prior():
 
 
 @pytest.mark.parametrize(
-    ("shares", "words"), [([0.6, 0.3, 0.1], "The reports support"), ([0.05, 0.05, 0.9], "The reports contradict")]
+    ("shares", "words"),
+    [([0.6, 0.3, 0.1], "The reports partly support"), ([0.05, 0.05, 0.9], "The reports contradict")],
 )
 def test_trust_in_words(shares, words):
     design = plan_collection(DOMAIN, Workload.of(("town",)), respondents=5000, epsilon=2.0)

@@ -96,7 +96,7 @@ def test_public_tables_as_a_prior(survey) -> None:
         response = post(prior=prior)
         assert response.status_code == 200, response.text
         found = Releases.from_json(response.text)
-        assert found["O", "T"].provenance.recipe["prior"]["trust"] > 0.2
+        assert found["O", "T"].provenance.recipe["prior"]["trust"] > 0.05
         np.testing.assert_allclose(found["O", "T"].std(), plain["O", "T"].std())
     larger = Releases.from_json(post(prior=prior, by=["A", "E", "O"], published="modelled").text)
     assert larger["A", "E", "O"].values.sum() == pytest.approx(1)
