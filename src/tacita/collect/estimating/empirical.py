@@ -50,7 +50,7 @@ def shrink_singles(measured: Interactions) -> Interactions:
 
 
 def shrunk_parameters(measured: Interactions) -> float:
-    """How many effective parameters of single attributes `shrink_singles` takes away."""
+    """Effective parameters of single attributes that `shrink_singles` takes away."""
     saved = 0.0
     for _, values, variances in _alike(measured):
         taken = 1 - _kept_differences(values, variances)

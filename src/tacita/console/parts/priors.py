@@ -42,7 +42,7 @@ def plain_item(name: str, content: bytes) -> dict[str, Any]:
 
 
 def trust(release: Release) -> str:
-    """How far the reports support the public tables, in words."""
+    """Support of the reports for the public tables, in words."""
     trusted = float(release.provenance.recipe.get("prior", {"trust": 0.0})["trust"])
     if trusted < 0.15:
         return f"The reports contradict the public tables, which were trusted to {trusted:.0%}."

@@ -108,7 +108,6 @@ def test_public_tables_as_a_prior(survey) -> None:
         {"prior": [{"csv": "O\n", "attributes": ["O"], "levels": [["a"]], "shares": [1.0]}]},
         {"prior": [{"releases": {"tacita": "nothing"}}]},
         {"prior": prior, "published": "raw"},
-        {"prior": prior, "by": ["nothing"]},
     ):
         refused = post(**wrong)
         assert refused.status_code == 422, (wrong, refused.text)
