@@ -72,20 +72,26 @@ def _alike(measured: Interactions) -> Iterator[tuple[list[int], Array, Array]]:
 
 def _towards_mean(values: Array, variances: Array) -> Array:
     """Rows shrunk towards their mean; each has its own variance in every free direction."""
-    kept = _kept_differences(values, variances)
-    if (kept == 1).all():
+    spread = _spread(values, variances)
+    if spread is None:
         return values
-    weights = (1 - kept) / variances
-    centre = weights @ values / weights.sum()
-    return np.asarray(centre + kept[:, None] * (values - centre))
+    weights = 1 / (spread + variances)
+    centre = np.asarray(weights @ values / weights.sum())
+    return np.asarray(centre + (spread / (spread + variances))[:, None] * (values - centre))
 
 
 def _kept_differences(values: Array, variances: Array) -> Array:
     """The share that each row keeps of its difference from the mean."""
+    spread = _spread(values, variances)
+    return np.ones(len(values)) if spread is None else np.asarray(spread / (spread + variances))
+
+
+def _spread(values: Array, variances: Array) -> float | None:
+    """The variance of the rows around their mean, beside that of their noise; None where rows are too few."""
     rows, columns = values.shape
     free = (rows - 1) * (columns - 1)
     if free < 3:
-        return np.ones(rows)
+        return None
 
     def mean(spread: float) -> Array:
         weights = 1 / (spread + variances)
@@ -95,13 +101,12 @@ def _kept_differences(values: Array, variances: Array) -> Array:
         squares = ((values - mean(spread)) ** 2).sum(axis=1)
         return float(np.sum(squares / (spread + variances))) - float(free - 2)
 
-    spread = 0.0
-    if excess(0.0) > 0:
-        high = float(np.max(((values - mean(0.0)) ** 2).sum(axis=1))) * rows + float(variances.max())
-        while excess(high) > 0:
-            high *= 4
-        spread = float(brentq(excess, 0.0, high))
-    return np.asarray(spread / (spread + variances))
+    if excess(0.0) <= 0:
+        return 0.0
+    high = float(np.max(((values - mean(0.0)) ** 2).sum(axis=1))) * rows + float(variances.max())
+    while excess(high) > 0:
+        high *= 4
+    return float(brentq(excess, 0.0, high))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
