@@ -89,6 +89,7 @@ TOGETHER = {
     "noise/test_law.py": ("gaussian", "laplace"),
     "plans/test_additive.py": ("recipe",),
     "privacy/risk/test_at_risk.py": ("bessel",),
+    "privacy/test_ledger.py": ("account",),
     "query/sql/test_compiling.py": ("conditions", "read", "rowwise", "scope", "stages"),
     "query/test_aggregates.py": ("aggregate", "calibrated"),
     "query/models/test_kmeans.py": ("point_model", "points"),
