@@ -7,6 +7,7 @@ disk: SQLite runs in WAL mode with synchronous = FULL.
 
 from __future__ import annotations
 
+import datetime as dt
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,9 +84,11 @@ class Database:
             return False
         return True
 
-    def time(self) -> sa.ColumnElement[Any]:
-        """The time of day as an expression: by PostgreSQL's clock, since those of several hosts differ."""
-        return sa.func.clock_timestamp(type_=Time) if self.is_postgres else sa.literal(now(), Time)
+    def time(self, *, ago: dt.timedelta = dt.timedelta()) -> sa.ColumnElement[Any]:
+        """The time of day, or one before it, as an expression: by PostgreSQL's clock, since those of hosts differ."""
+        if self.is_postgres:
+            return sa.func.clock_timestamp(type_=Time) - sa.literal(ago, sa.Interval())
+        return sa.literal(now() - ago, Time)
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
