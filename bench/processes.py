@@ -329,8 +329,7 @@ class World:
 
     def _found(self, load: Load) -> dict[str, Any]:
         for id in load.jobs.values():
-            ended = ("done", "failed")
-            _until(lambda id=id: self.api("GET", f"/v1/jobs/{id}")["state"] in ended, "a job ends")  # type: ignore[misc]
+            _until(lambda id=id: self.api("GET", f"/v1/jobs/{id}")["finished"], "a job ends")  # type: ignore[misc]
         sent = Counter(load.statuses)
         changed = 0
         for key, content in load.answers.items():
@@ -403,9 +402,10 @@ def run(*, quick: bool) -> list[Row]:
         load, found = measure(rounds=rounds, how=how)
         note = (
             f"{name}: {2 * rounds} restarts in {found['seconds']:.0f} s under {CLIENTS} clients, {found['requests']:,} "
-            f"requests, {len(load.answers)} queries answered, {len(load.jobs)} jobs taken ({found['jobs']}), {found['refused']} queries "
-            f"refused at the end of the budget" + (f"; lost: {load.lost[:3]}" if load.lost else "")
+            f"requests, {len(load.answers)} queries answered, {len(load.jobs)} jobs taken ({found['jobs']}), "
+            f"{found['refused']} queries refused at the end of the budget"
         )
+        note += f"; lost: {load.lost[:3]}" if load.lost else ""
         promised = how == signal.SIGTERM
         goal = "= 0" if promised else "shown"
         rows += [

@@ -57,7 +57,7 @@ def test_no_other_way_leads_around(restored) -> None:
     for method, path, body in (
         ("PUT", "/v1/datasets/patients/budget", {"budget": {"epsilon": 9.0}}),
         ("DELETE", "/v1/datasets/patients", None),
-        ("POST", "/v1/datasets/patients/sql", {"sql": "SELECT COUNT(*) FROM patients"} | epsilon),
+        ("POST", "/v1/query", {"sql": "SELECT COUNT(*) FROM patients"} | epsilon),
     ):
         answer = restored.call(method, path, token=token, json=body)
         assert answer.status_code == 409, (path, answer.text)
