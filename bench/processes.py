@@ -229,7 +229,8 @@ class Load:
     longest: float = 0.0
 
     def __post_init__(self) -> None:
-        self._stop, self._lock, self._threads = threading.Event(), threading.Lock(), []
+        self._stop, self._lock = threading.Event(), threading.Lock()
+        self._threads: list[threading.Thread] = []
 
     def begin(self) -> None:
         """Let the clients send."""

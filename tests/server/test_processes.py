@@ -1,4 +1,4 @@
-"""Two real servers on one PostgreSQL, restarted one after the other while clients send: the bench, in its shortest form."""
+"""Two real servers on one PostgreSQL, restarted one after the other while clients send: the bench, in short."""
 
 from __future__ import annotations
 

@@ -135,7 +135,8 @@ def raise_budget(name: Name, epsilon: Epsilon = None, delta: Delta = 0.0, rho: R
 def reopen(
     names: Annotated[list[str] | None, typer.Argument(help="The accounts.")] = None,
     spent: Annotated[
-        float | None, typer.Option("--spent", help="What the account had spent when the state was lost; one account.")
+        float | None,
+        typer.Option("--spent", help="Amount that the account had spent when the state was lost; one account."),
     ] = None,
     all_spent: Annotated[
         bool, typer.Option("--all-spent", help="Take everything as spent: the account pays for nothing any more.")

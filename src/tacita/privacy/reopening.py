@@ -6,7 +6,7 @@
     reopen(ledger, "clinic", HighWaterMark(nothing_lost="moved with the service stopped"))
 
 A stated amount is charged as one event that brings the account to it. In the currencies epsilon and rho amounts add up,
-so that no later charge can tell the stated event from those that were lost. With a delta they do not add up: what later
+so the stated event costs later charges just what the lost ones would have. With a delta they do not add up: what later
 charges cost depends on which events were lost. Such an account goes on from an export of its history, which has the
 events, or not at all.
 

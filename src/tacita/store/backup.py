@@ -6,9 +6,9 @@
 The copy is a state database of its own, in SQLite, readable by its owner alone: it holds what the state holds, which
 includes digests of tokens, the ledger's secret and the parameters of functions. All tables are read in one snapshot.
 
-The copy is fenced (`fence.py`) before it has a row: whoever opens it, by `restore` or as a state of its own, finds its
-accounts closed, and functions with a noise path answer nothing new. A copy of an earlier version is migrated on the way
-back. A state may move from SQLite to PostgreSQL in this way.
+The copy is fenced (`fence.py`) in the transaction that fills it: anyone who opens it, by `restore` or as a state of its
+own, finds its accounts closed, and functions with a noise path answer nothing new. A copy of an earlier version is
+migrated on the way back. A state may move from SQLite to PostgreSQL in this way.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAGIC = b"SQLite format 3\x00"
 
 @dataclass(frozen=True, kw_only=True)
 class Copied:
-    """What was copied.
+    """Result of a copy.
 
     Attributes:
         rows: Rows of each table that has any.

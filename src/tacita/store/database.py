@@ -71,7 +71,7 @@ class Database:
 
     @cached_property
     def place(self) -> sa.ColumnElement[str | None]:
-        """Where the state is, as an expression: server, database and timeline of PostgreSQL; null for a file."""
+        """Place of the state, as an expression: server, database and timeline of PostgreSQL; null for a file."""
         if not self.is_postgres:
             return sa.literal(None, sa.Text())
         return sa.literal_column("||'/'||".join(part if self._can(part) else "'?'" for part in _PLACE), sa.Text())

@@ -121,7 +121,7 @@ class Queue:
         )
 
     def close(self) -> None:
-        """Close the file; the state database is closed by whoever opened it."""
+        """Close the file; the state database is left open, since others use it."""
         self._huey.storage.close()
 
     def _run(self, id: str) -> None:
