@@ -105,7 +105,6 @@ TOGETHER = {
     "server/jobs/test_supervisor.py": ("worker",),
     "server/test_holder.py": ("events",),
     "server/test_openapi.py": ("app", "services"),
-    "server/test_run.py": ("server/http/listening",),
     "store/test_database.py": ("schema",),
     "synthesize/federated/test_analyst.py": ("kinds",),
     "synthesize/gan/test_adversarial.py": ("conditional", "matching", "networks", "wgan"),
