@@ -175,6 +175,23 @@ class TestPlace:
             connection.execute(installation.update().where(installation.c.name == "place").values(value=later))
         assert Ledger(database).balance("a").closed is not None
 
+    def test_a_role_without_further_rights_knows_the_place(self, postgres_url):
+        engine = sa.create_engine(sa.make_url(postgres_url).set(drivername="postgresql+psycopg"))
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP ROLE IF EXISTS plain_role")
+            connection.exec_driver_sql("CREATE ROLE plain_role LOGIN")
+            connection.exec_driver_sql("CREATE SCHEMA AUTHORIZATION plain_role")
+        plain = sa.make_url(postgres_url).set(username="plain_role").render_as_string(hide_password=False)
+        database = Database(plain)
+        with database.reading() as connection:
+            place = connection.execute(sa.select(database.place)).scalar_one()
+        assert "?" not in place
+        database.close()
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP OWNED BY plain_role CASCADE")
+            connection.exec_driver_sql("DROP ROLE plain_role")
+        engine.dispose()
+
     def test_a_part_that_a_role_may_not_read_closes_nothing(self, postgres_url):
         database = Database(postgres_url)
         Ledger(database).open("a", **TERMS)

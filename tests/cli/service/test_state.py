@@ -54,6 +54,7 @@ def test_spending_again_after_a_restore_is_refused(folder, monkeypatch) -> None:
     assert refused.code == 8
     assert "tacita budget reopen ACCOUNT --spent AMOUNT" in " ".join(refused.err.split())
     assert "people" in run("budget", "reopen").out
+    assert "The account is closed" in run("budget", "show", "people").out
     assert run("budget", "reopen", "people", "--spent", "0.3").code == 2  # below the backup
     assert run("budget", "reopen", "people", "--spent", "0.9").code == 0
     assert spent() == 0.9
