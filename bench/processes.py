@@ -397,7 +397,7 @@ def measure(*, rounds: int, how: int) -> tuple[Load, dict[str, Any]]:
 
 def run(*, quick: bool) -> list[Row]:
     """Rolling restarts, then the same with servers that are killed."""
-    rounds = 1 if quick else 5
+    rounds = 1 if quick else 3
     rows = []
     for how, name in ((signal.SIGTERM, "rolling restart"), (signal.SIGKILL, "kill -9")):
         load, found = measure(rounds=rounds, how=how)
