@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 import sqlalchemy as sa
+from tests.support.postgres import PORT, PostgresServer, find_binaries
 
-from tacita.errors import Conflict
+from tacita.errors import BudgetExceeded, Conflict
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Pure
 from tacita.privacy.ledger import Ledger
+from tacita.privacy.reopening import HighWaterMark, reopen
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database
 from tacita.store.fence import (
@@ -124,6 +130,27 @@ def test_an_account_that_is_opened_in_a_fenced_ledger_begins_closed(database):
     assert ledger.balance("lost").closed == RESTORED
 
 
+@contextmanager
+def promoted_copy(server: PostgresServer) -> Iterator[int]:
+    """A physical copy of a running cluster, promoted to a timeline of its own; the port of its socket."""
+    if not (find_binaries() / "pg_basebackup").is_file():
+        pytest.skip("no pg_basebackup here")
+    folder, port = server._folder, PORT + 1
+    copy = folder / "copy"
+    server._run("pg_basebackup", "-h", folder, "-p", PORT, "-U", "postgres", "-D", copy, "-c", "fast", "-X", "stream")
+    signal = copy / "standby.signal"
+    signal.touch()
+    shutil.chown(signal, folder.stat().st_uid, folder.stat().st_gid)
+    options = f"-c listen_addresses= -c port={port} -c unix_socket_directories={folder}"
+    server._run("pg_ctl", "-D", copy, "-o", options, "-l", folder / "copy.log", "-w", "start")
+    try:
+        server._run("pg_ctl", "-D", copy, "-w", "promote")
+        yield port
+    finally:
+        server._run("pg_ctl", "-D", copy, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(copy)
+
+
 @pytest.mark.postgres
 class TestPlace:
     """PostgreSQL says where the state is."""
@@ -174,6 +201,25 @@ class TestPlace:
             later = "/".join([*server, "00000002"])
             connection.execute(installation.update().where(installation.c.name == "place").values(value=later))
         assert Ledger(database).balance("a").closed is not None
+
+    def test_a_cluster_that_was_copied_and_promoted_is_closed(self, postgres, postgres_url):
+        """Recovery as operators do it: the copy lacks what was charged after it was made."""
+        ledger = Ledger(Database(postgres_url))
+        ledger.open("a", **TERMS)
+        ledger.reserve("a", Pure(epsilon=0.4), **WHO)
+        with promoted_copy(postgres) as port:
+            ledger.reserve("a", Pure(epsilon=0.5), **WHO)
+            copy = Ledger(Database(postgres_url.replace(f"port={PORT}", f"port={port}")))
+            assert float(copy.balance("a").spent) == 0.4
+            with pytest.raises(Conflict, match="timeline"):
+                copy.reserve("a", Pure(epsilon=0.5), **WHO)
+            assert float(reopen(copy, "a", HighWaterMark(spent=0.9)).spent) == 0.9
+            copy.reserve("a", Pure(epsilon=0.1), **WHO)
+            with pytest.raises(BudgetExceeded):
+                copy.reserve("a", Pure(epsilon=0.1), **WHO)
+            copy._database.close()
+        assert ledger.balance("a").closed is None
+        ledger._database.close()
 
     def test_a_role_without_further_rights_knows_the_place(self, postgres_url):
         engine = sa.create_engine(sa.make_url(postgres_url).set(drivername="postgresql+psycopg"))
