@@ -22,4 +22,5 @@ def test_a_rolling_restart_loses_no_request_and_doubles_no_budget(how) -> None:
     assert found["over"] <= 1
     assert found["beyond"] < 1e-9
     assert len(load.answers) * COST <= TOTAL
+    assert found["failed"] == 0
     assert (found["changed"], found["missing reports"], found["doubled reports"], found["extra reports"]) == (0,) * 4
