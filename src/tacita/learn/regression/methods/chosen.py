@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Array, Points
@@ -41,7 +42,7 @@ _STEPS = 1 << 10
 """A score is rounded to this part of a row, so that no digits of a float depend on the order of rows."""
 
 
-def associations(points: Points, owners: Array) -> Array:
+def associations(points: Points, owners: npt.NDArray[np.int64]) -> Array:
     """The score of each feature; exact, and sensitive. `owners` has the feature of each column."""
     scores = []
     for feature in range(int(owners.max()) + 1):
@@ -50,7 +51,7 @@ def associations(points: Points, owners: Array) -> Array:
             levels = np.concatenate([1 - levels, 1 + levels], axis=1) / 2
         rows, yes = levels.sum(axis=0), levels[points.y > 0].sum(axis=0)
         scores.append(float(np.abs(yes - _SHARES[:, None] * rows).sum(axis=1).min()))
-    return np.rint(np.array(scores) * _STEPS) / _STEPS
+    return np.asarray(np.rint(np.array(scores) * _STEPS) / _STEPS)
 
 
 @dataclass(frozen=True, kw_only=True)
