@@ -84,7 +84,7 @@ def test_numbers_stay_lines_so_that_a_row_keeps_its_length(people, monkeypatch):
     plan = NarrowedRegression(base=base).calibrate(domain, Budget.pure(1.0), unit=ROW, neighbours=ADD)
     design, seen = plan.fit.setting.design, []
     assert set(design.widths) == {1}
-    assert not (design.coded or design.nodes)
+    assert (design.coded, design.nodes) == (False, 0)
 
     def spied(points, limits, *, target):
         seen.append(narrow_points(points, limits, target=target))
