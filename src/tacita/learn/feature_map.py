@@ -158,7 +158,7 @@ class FeatureMap:
         return tuple(found)
 
     def _nodes_of(self, name: str) -> list[str]:
-        """Where the nodes of a feature are, in its units."""
+        """Return the places of the nodes of a feature, in its units."""
         places = np.linspace(*bounds_of(measurable(self.domain, name)), self.nodes).tolist()
         if isinstance(self.domain[name], Date):
             return [str(_EPOCH + timedelta(days=place)) for place in places]
