@@ -70,9 +70,12 @@ fuzz: $(READY) ## Send hostile requests to every route, as every role, on both d
 faults: $(READY) ## Kill, cut off and starve the service at random points: make faults [RUNS=300] [SEED=1] [RUN=7]
 	$(BIN)/python tools/faults.py --runs $(or $(RUNS),300) $(if $(SEED),--seed $(SEED)) $(if $(RUN),--run $(RUN))
 
-bench: $(READY) ## Run benches side by side with peers: make bench [NAME=counting] [QUICK=1]
+bench: $(READY) ## Run benches side by side with peers, and write bench/out/index.html: make bench [NAME=counting] [QUICK=1]
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python -m bench $(NAME) $(if $(QUICK),--quick)
+
+bench-smoke: $(READY) ## Compare speed and accuracy with those of the last release, in a minute (part of `make test`)
+	$(BIN)/python -m bench smoke
 
 docs: $(READY) ## Write the generated reference pages and published files anew
 	$(BIN)/python tools/generate.py
@@ -81,4 +84,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .pythons .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets notebooks demo test quick pythons test-browser pictures lint format serve fuzz faults bench study docs clean
+.PHONY: help setup nets notebooks demo test quick pythons test-browser pictures lint format serve fuzz faults bench bench-smoke study docs clean

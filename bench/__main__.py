@@ -1,13 +1,18 @@
-"""`python -m bench [NAME ...] [--quick]`: each module here with a function `run(quick)` is a bench."""
+"""`python -m bench [NAME ...] [--quick]`: each module here with a function `run(quick)` is a bench.
+
+Each run writes `out/index.html` anew: all figures that lie in `out`, with their machines.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import sys
+import time
 from pathlib import Path
 
-from bench.rows import report
+from bench.page import write_page
+from bench.rows import OUT, report
 
 HERE = Path(__file__).parent
 
@@ -25,10 +30,12 @@ def main() -> int:
     for name in arguments.names:
         if name not in benches():
             parser.error(f"no bench {name!r}; there are: {', '.join(benches())}")
-    met = [
-        report(name, importlib.import_module(f"bench.{name}").run(quick=arguments.quick))
-        for name in arguments.names or benches()
-    ]
+    met = []
+    for name in arguments.names or benches():
+        start = time.monotonic()
+        rows = importlib.import_module(f"bench.{name}").run(quick=arguments.quick)
+        met.append(report(name, rows, quick=arguments.quick, seconds=time.monotonic() - start))
+    print(f"all figures: {write_page(OUT)}")
     return 0 if all(met) else 1
 
 

@@ -1,12 +1,16 @@
-"""What a bench says: rows, printed as a table and written as JSON."""
+"""Rows of a bench: printed as a table, and written as JSON with the machine that they were measured on."""
 
 from __future__ import annotations
 
 import json
 import operator
+import os
+import platform
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +69,30 @@ def cpu(work: Callable[[], Any], repeats: int) -> tuple[float, float]:
     return best
 
 
-def report(name: str, rows: Sequence[Row]) -> bool:
-    """Print and write the rows of a bench; says whether all goals are met."""
+def machine() -> dict[str, Any]:
+    """What figures depend on besides the code: processor, memory, system and versions."""
+    cpuinfo, memory = Path("/proc/cpuinfo"), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=OUT.parent, capture_output=True, text=True, check=False
+    )
+    packages = ("tacita", "numpy", "numba", "scipy", "pyarrow", "opendp", "scikit-learn")
+    return {
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory": f"{memory / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "commit": commit.stdout.strip() or "unknown",
+        "versions": {"python": platform.python_version()} | {name: version(name) for name in packages},
+    }
+
+
+def report(name: str, rows: Sequence[Row], *, quick: bool = False, seconds: float = 0.0) -> bool:
+    """Print and write the rows of a bench; says whether all goals are met.
+
+    `NAME.json` has the rows, `runs.json` when, where and how long each bench ran.
+    """
     table = Table(title=f"bench {name}", title_justify="left")
     for column in ("bar", "ours", "peer", "ratio", "unit", "peer name", "goal", "holds"):
         table.add_column(column, justify="right" if column in ("ours", "peer", "ratio") else "left")
@@ -82,4 +108,8 @@ def report(name: str, rows: Sequence[Row]) -> bool:
     OUT.mkdir(exist_ok=True)
     text = json.dumps([row.as_dict() for row in rows], indent=2, ensure_ascii=False)
     (OUT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    runs = OUT / "runs.json"
+    known = json.loads(runs.read_text(encoding="utf-8")) if runs.is_file() else {}
+    known[name] = {"when": time.strftime("%Y-%m-%d"), "seconds": round(seconds), "quick": quick} | machine()
+    runs.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return all(row.holds for row in rows)

@@ -36,6 +36,8 @@ BROWSER = [
     ("a browser", ["tools/browser.py"]),
     ("tests in the browser", [*SHARED, "tests/browser"]),
 ]
+# alone too: it compares times
+SMOKE = [("speed and accuracy beside the last release", ["-m", "bench", "smoke"])]
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
     chosen = {"--lint": LINT, "--quick": QUICK, "--browser": BROWSER}
     # the linters leave a core idle, and on a fresh checkout the tests begin with half a minute of compiling
     compiling = None if arguments else subprocess.Popen([sys.executable, "-m", "tacita", "warm", "--quiet"], cwd=ROOT)
-    for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER:
+    for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER + SMOKE:
         print(f"== {name}", flush=True)
         if compiling is not None and name == "tests" and compiling.wait():
             failed.append("compile kernels")

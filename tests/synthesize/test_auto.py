@@ -50,6 +50,18 @@ def test_very_many_pairs_are_not_all_measured():
     assert isinstance(planned(wide).recipe, SpanningTree)
 
 
+def test_more_levels_than_a_mixture_holds_get_a_tree():
+    sizes = (1500, 600, 3, 4)
+    wide = Domain(
+        attributes=[Categorical(name=f"x{at}", levels=[str(i) for i in range(size)]) for at, size in enumerate(sizes)]
+    )
+    plan = planned(wide, people=20_000)
+    assert isinstance(plan.recipe, SpanningTree)
+    assert "more than 2048 levels" in plan.reason
+    with pytest.raises(InvalidInput, match="2048 levels"):
+        planned(wide, method="pairs")  # by name it is refused, with what to bin
+
+
 def test_one_attribute_and_little_time(domain):
     assert isinstance(planned(domain, attributes=("a",)).recipe, Independent)
     assert planned(domain, seconds=1.0).recipe.fits == 1

@@ -3,6 +3,7 @@
     a target                                          tables with the target, see `targeted`
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
+    more levels than a mixture can be fitted to       a tree of chosen pairs
     otherwise                                         by expected error, see `choice`
 
 The noise of a table grows with the number of tables, so that few tables are often worth more than all. Where it depends
@@ -31,6 +32,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.choice import WORDS, Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
+from tacita.synthesize.estimate import MAX_LEVELS
 from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, Numbers, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs
 from tacita.synthesize.numbers.plan import FineNumbers
@@ -111,6 +113,9 @@ class Synthesize:
         elif len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
             chosen = SpanningTree(attributes=names)
             reason = f"There are more than {_MOST_PAIRS} pairs of attributes: a tree of them is chosen."
+        elif sum(domain.project(names).shape) > MAX_LEVELS:
+            chosen = SpanningTree(attributes=names)
+            reason = f"All attributes together have more than {MAX_LEVELS} levels: a tree of pairs is chosen."
         else:
             return self._pairs_or_less(domain, budget, unit, neighbours, names)
         plan: SynthesisPlan = chosen.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
