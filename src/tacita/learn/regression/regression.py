@@ -72,7 +72,7 @@ class Regression:
         target: Attribute to predict.
         features: Attributes to predict from.
         task: "linear" for a number with bounds, "logistic" for two levels.
-        method: Method; "auto" chooses from public facts. Where it takes "tilted" and noise is long beside the people, it
+        method: Method; "auto" chooses from public facts. Where it takes "tilted" and noise is long for the people, it
             also chooses features, privately and for a part of the budget; "tilted" by its name takes all.
         penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
             from -1 to 1; for odds, beside that of their second-order form, where b is half. alpha 1 is ridge, 0 LASSO.
