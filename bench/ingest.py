@@ -201,14 +201,14 @@ def _request(campaign: str, body: bytes, media: str = "application/json") -> byt
     return head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def _json(campaign: str, size: int) -> bytes:
+def json_request(campaign: str, size: int) -> bytes:
     members = {"wire": 1, "campaign": campaign, "question": "q1", "answer": 3}
     return _request(
         campaign, json.dumps({"reports": [members | {"report": secrets.token_hex(16)} for _ in range(size)]}).encode()
     )
 
 
-def _packed(campaign: str, size: int) -> bytes:
+def packed_request(campaign: str, size: int) -> bytes:
     rows = b"".join(secrets.token_bytes(16) + (3).to_bytes(4, "little") for _ in range(size))
     return _request(campaign, b"TCR1\x02q1" + rows, "application/vnd.tacita.reports")
 
@@ -234,7 +234,7 @@ def run(*, quick: bool) -> list[Row]:
     return rows
 
 
-def _campaign(server: Server) -> str:
+def open_campaign(server: Server) -> str:
     database = Database(server.state)
     token = Tokens(database).issue(name="bench", role="admin").text
     database.close()
@@ -253,7 +253,7 @@ def _received(server: Server, campaign: str) -> int:
         return client.campaign(campaign).received
 
 
-def _fill(server: Server, campaign: str, size: int) -> None:
+def fill(server: Server, campaign: str, size: int) -> None:
     """Put reports into a campaign in bulk, as intake would have."""
     database, seen = Database(server.state), SeenReports()
     for _ in range(0, size, 100_000):
@@ -266,18 +266,18 @@ def _fill(server: Server, campaign: str, size: int) -> None:
 def _held(store: str, server: Server, quick: bool) -> list[Row]:
     """The same requests to an empty campaign and to one that holds a million reports, in turns."""
     held = HELD // 10 if quick else HELD
-    full = _campaign(server)
-    _fill(server, full, held)
+    full = open_campaign(server)
+    fill(server, full, held)
     turns, singles, batches = (2, 300, 5) if quick else (5, 1000, 10)
     kinds = {
-        "a single post": (SINGLE_SENDERS, singles, lambda id: _json(id, 1)),
-        f"a packed batch of {LARGE_BATCH}": (BATCH_SENDERS, batches, lambda id: _packed(id, LARGE_BATCH)),
+        "a single post": (SINGLE_SENDERS, singles, lambda id: json_request(id, 1)),
+        f"a packed batch of {LARGE_BATCH}": (BATCH_SENDERS, batches, lambda id: packed_request(id, LARGE_BATCH)),
     }
     rows = []
     for name, (senders, count, make) in kinds.items():
         used = {"empty": 0.0, "full": 0.0}
         for turn in range(turns + 1):
-            for place, id in (("empty", _campaign(server)), ("full", full)):
+            for place, id in (("empty", open_campaign(server)), ("full", full)):
                 requests = [make(id) for _ in range(count)]
                 before = server.cpu_with_database()
                 sending = Sending([server.port], iter(enumerate(requests)))
@@ -308,13 +308,19 @@ def _several(store: str, server: Server, quick: bool) -> list[Row]:
 
 def _rows(store: str, servers: Sequence[Server], quick: bool) -> list[Row]:
     """Rates of single posts and batches."""
-    campaign = _campaign(servers[0])
+    campaign = open_campaign(servers[0])
     singles, batches = (1000, 20) if quick else (20_000, 400)
     kinds = [
-        ("single posts", singles, SINGLE_SENDERS, lambda: _json(campaign, 1), 1),
-        (f"JSON batches of {BATCH}", batches, BATCH_SENDERS, lambda: _json(campaign, BATCH), BATCH),
-        (f"packed batches of {BATCH}", batches, BATCH_SENDERS, lambda: _packed(campaign, BATCH), BATCH),
-        (f"packed batches of {LARGE_BATCH}", batches // 4, 4, lambda: _packed(campaign, LARGE_BATCH), LARGE_BATCH),
+        ("single posts", singles, SINGLE_SENDERS, lambda: json_request(campaign, 1), 1),
+        (f"JSON batches of {BATCH}", batches, BATCH_SENDERS, lambda: json_request(campaign, BATCH), BATCH),
+        (f"packed batches of {BATCH}", batches, BATCH_SENDERS, lambda: packed_request(campaign, BATCH), BATCH),
+        (
+            f"packed batches of {LARGE_BATCH}",
+            batches // 4,
+            4,
+            lambda: packed_request(campaign, LARGE_BATCH),
+            LARGE_BATCH,
+        ),
     ]
     goals = {"single posts": ">= 4000", f"packed batches of {LARGE_BATCH}": ">= 100000"}
     rows, sent = [], 0
@@ -351,8 +357,10 @@ def _rows(store: str, servers: Sequence[Server], quick: bool) -> list[Row]:
 def _killed(store: str, server: Server, quick: bool) -> list[Row]:
     """The server dies half-way; afterwards every report that was ever sent must count once, acknowledged or not."""
     singles, batches = (1000, 20) if quick else (8000, 200)
-    campaign = _campaign(server)
-    requests = [_json(campaign, 1) for _ in range(singles)] + [_packed(campaign, BATCH) for _ in range(batches // 4)]
+    campaign = open_campaign(server)
+    requests = [json_request(campaign, 1) for _ in range(singles)] + [
+        packed_request(campaign, BATCH) for _ in range(batches // 4)
+    ]
     sizes = [1] * singles + [BATCH] * (batches // 4)
     secrets.SystemRandom().shuffle(order := list(range(len(requests))))
     sending = Sending([server.port], iter([(n, requests[n]) for n in order]))
