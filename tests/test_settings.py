@@ -225,3 +225,19 @@ def test_spark_addresses_that_are_none(url: str, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule) as caught:
         Settings.load(sources={"a": {"url": url}})
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({}, "home/jobs.db"),
+        ({"state": "sqlite:///s.db"}, "home/jobs.db"),
+        ({"state": "postgresql://db/tacita"}, None),
+        ({"jobs_queue": "state"}, None),
+        ({"state": "postgresql://db/tacita", "jobs_queue": "q.db"}, "q.db"),
+    ],
+)
+def test_where_the_queue_is(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], place: str | None) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(f"TACITA_{name.upper()}", value)
+    assert Settings.load(home=Path("home")).queue_file == (None if place is None else Path(place))

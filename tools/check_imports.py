@@ -48,6 +48,7 @@ ROOMS_OF = {
     "sqlalchemy": (
         "store",
         "privacy.ledger",
+        "privacy.reopening",
         "report.release_log",
         "collect.campaigns",
         "learn.functions.bundle",

@@ -4,6 +4,7 @@ A real server with its worker, on SQLite and on PostgreSQL. Each run does one ki
 the deeds of an admin) while one fault happens at a random moment:
 
     kill      SIGKILL to the server and its worker, then a new start
+    stop      SIGTERM: the server drains and ends in order, its worker hands its jobs back, then a new start
     away      the state database takes no connection (PostgreSQL) or is locked (SQLite) for a while
     full      no file may grow any more (SQLite)
     skew      the server's clock is off by up to ten years, for the time of the run
@@ -152,6 +153,7 @@ class Service:
             "TACITA_ANONYMOUS_RATE_LIMIT": "0",
             "TACITA_JOB_STALE_SECONDS": "2",
             "TACITA_CLIENT_SECONDS": "2",
+            "TACITA_DRAIN_SECONDS": "0.2",
             PARENT: str(os.getpid()),
         }
         command = [sys.executable, __file__, "--serve", str(offset)]
@@ -179,6 +181,14 @@ class Service:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(SECONDS)
             self.process = None
+
+    def stop(self) -> None:
+        """End it in order."""
+        if self.process is not None:
+            self.process.terminate()
+            if self.process.wait(SECONDS) != 0:
+                raise Violation(f"the server ended with status {self.process.returncode}")
+            self.kill()
 
     def processes(self) -> list[int]:
         """Ids of the server and what it has started."""
@@ -460,8 +470,8 @@ class Deeds(Work):
 
 WORKS: tuple[type[Work], ...] = (Reports, Queries, Releases, Deeds)
 FAULTS = {
-    "sqlite": ("kill", "away", "full", "skew", "slow", "drop", "repeat"),
-    "postgres": ("kill", "away", "skew", "slow", "drop", "repeat"),
+    "sqlite": ("kill", "stop", "away", "full", "skew", "slow", "drop", "repeat"),
+    "postgres": ("kill", "stop", "away", "skew", "slow", "drop", "repeat"),
 }
 
 
@@ -481,6 +491,7 @@ def _broken(fault: str, service: Service, random_: random.Random) -> Iterator[No
         return
     happen = {
         "kill": _kill,
+        "stop": _stop,
         "away": _locked if service.state.startswith("sqlite") else _unreachable,
         "full": _full,
         "slow": _crowd,
@@ -507,6 +518,11 @@ def _broken(fault: str, service: Service, random_: random.Random) -> Iterator[No
 
 def _kill(service: Service) -> None:
     service.kill()
+    service.start()
+
+
+def _stop(service: Service) -> None:
+    service.stop()
     service.start()
 
 

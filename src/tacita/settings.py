@@ -198,10 +198,27 @@ class Settings(BaseSettings):
     client_seconds: float = Field(
         default=30.0, ge=1, description="A client that is silent inside a request for longer is disconnected."
     )
+    drain_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        le=3600,
+        description="Seconds for which the server goes on after SIGTERM, with `/readyz` answering 503: more than a "
+        "proxy needs to notice.",
+    )
+    shutdown_seconds: float = Field(
+        default=60.0,
+        ge=1,
+        le=3600,
+        description="Seconds that requests in flight may take when a server that ends accepts nothing more.",
+    )
     min_free_bytes: int = Field(
         default=64 << 20, ge=0, description="With less free space for state and files, `/readyz` answers 503."
     )
-    jobs_queue: Path | None = Field(default=None, description="File of the job queue; `HOME/jobs.db` by default.")
+    jobs_queue: Literal["state"] | Path | None = Field(
+        default=None,
+        description="The job queue: `state` for the state database, which workers of all hosts share, or a file. By "
+        "default `state` where the state is PostgreSQL, and the file `HOME/jobs.db` where it is SQLite.",
+    )
     worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
     job_workers: int = Field(default=1, ge=1, le=64, description="Jobs that a worker process runs at once.")
     job_stale_seconds: float = Field(
@@ -273,9 +290,12 @@ class Settings(BaseSettings):
         return self.state.get_secret_value() if self.state else f"sqlite:///{self.home / 'state.db'}"
 
     @property
-    def queue_file(self) -> Path:
-        """Path of the queue of jobs."""
-        return self.jobs_queue or self.home / "jobs.db"
+    def queue_file(self) -> Path | None:
+        """Path of the queue of jobs; None where it is in the state database."""
+        if isinstance(self.jobs_queue, Path):
+            return self.jobs_queue
+        shared = self.jobs_queue == "state" or not self.state_url.startswith("sqlite")
+        return None if shared else self.home / "jobs.db"
 
 
 _LOCAL = ("", "127.0.0.1", "::1")

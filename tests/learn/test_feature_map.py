@@ -66,6 +66,38 @@ def test_numbers_can_be_taken_by_their_bins():
     assert design.widths[2] == 1  # yes and no stay one column
 
 
+def test_numbers_can_be_taken_by_nodes():
+    design = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", nodes=5)
+    assert FeatureMap.from_dict(design.as_dict()).nodes == 5
+    assert "nodes" not in FeatureMap(domain=DOMAIN, features=FEATURES, target="income").as_dict()
+    assert design.widths == (5, 5, 1, 3, 5)
+    assert design.names[:5] == ("age=0", "age=25", "age=50", "age=75", "age=100")
+    assert design.names[-5:] == (
+        "born=1900-01-01",
+        "born=1925-01-01",
+        "born=1950-01-01",
+        "born=1975-01-01",
+        "born=2000-01-01",
+    )
+    ages = pa.table({name: TABLE[name].slice(0, 5) for name in TABLE.column_names})
+    ages = ages.set_column(0, "age", pa.array([0.0, 30.0, 100.0, 250.0, None]))
+    points = design.points(ages)
+    assert (len(points), points.outside) == (5, 2)  # the row without an age counts, with no node
+    assert points.x[:, :5] == pytest.approx(
+        np.array([[1, 0, 0, 0, 0], [0, 0.8, 0.2, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
+    )
+    for block in range(design.blocks):
+        assert np.abs(points.x[:, design.owners == block]).sum(axis=1).max() <= 1 + 1e-12
+    # any line is among what nodes can say
+    line, _ = FeatureMap(domain=DOMAIN, features=("age",), target="income").matrix(ages.slice(0, 4))
+    assert points.x[:4, :5] @ np.linspace(-1, 1, 5) == pytest.approx(line[:, 0])
+    for wrong in (1, -1, 2.0, 1001):
+        with pytest.raises(InvalidInput, match="nodes"):
+            FeatureMap(domain=DOMAIN, features=FEATURES, target="income", nodes=wrong)
+    with pytest.raises(InvalidInput, match="not by both"):
+        FeatureMap(domain=DOMAIN, features=FEATURES, target="income", nodes=5, coded=True)
+
+
 def test_rows_beyond_the_bounds_can_be_left_out():
     points = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out").points(TABLE)
     assert (len(points), points.outside) == (2, 2)

@@ -322,6 +322,8 @@ DEEDS = [
     ("tally-merged", "steward", tally_merged),
 ]
 ELSEWHERE = {"log-begun", "model-loaded", "signed-in", "signed-out"}  # below, and in tests/console
+# tests/privacy/test_reopening, tests/store/test_backup
+ELSEWHERE |= {"account-reopened", "ledger-fenced", "ledger-reopened", "state-copied"}
 ELSEWHERE |= {"token-refused", "data-again"}  # test_refused_tokens, tests/privacy/test_data_marks
 
 

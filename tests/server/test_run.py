@@ -12,16 +12,18 @@ from tacita.settings import Settings
 
 def served_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, **settings: Any) -> uvicorn.Config:
     """How uvicorn is asked to serve."""
-    asked: dict[str, Any] = {}
+    asked: list[uvicorn.Config] = []
 
-    def note(app: Any, **options: Any) -> None:
-        asked.update(options, app=app)
-        app.state.services.close()
+    def note(server: listening.DrainingServer) -> None:
+        server.started = True
+        asked.append(server.config)
+        server.config.app.state.services.close()
 
-    monkeypatch.setattr(listening.uvicorn, "run", note)
+    monkeypatch.setattr(listening.DrainingServer, "run", note)
     run.serve(Settings.load(home=tmp_path, worker=False, **settings))
-    asked.pop("app")
-    return uvicorn.Config(_echo, **asked)
+    (config,) = asked
+    config.app = _echo
+    return config
 
 
 async def _echo(scope: Any, receive: Any, send: Any) -> None:

@@ -1,5 +1,7 @@
+import datetime as dt
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from tests.store.filled import ROWS, fill_plain
 
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
-from tacita.store import Database
+from tacita.privacy.ledger import Ledger
+from tacita.store import Database, aware
 from tacita.store import database as database_module
+from tacita.store.database import NEWEST
 from tacita.store.schema import accounts, metadata, report_ids
 
 
@@ -60,6 +65,77 @@ def test_ids_of_reports_survive_the_change_to_runs(url):
         runs = [(row.campaign, row.run, bytes(row.ids)) for row in connection.execute(query)]
     assert [run[:2] for run in runs] == [(1, 1), (1, 2), (1, 3), (2, 1)]
     assert b"".join(run[2] for run in runs) == b"".join(ids) + ids[0]
+
+
+REVISIONS = sorted(database_module._KNOWN)[:-1]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_filled_state_of_every_earlier_version_is_brought_up_to_date(url, revision):
+    """Nothing that an earlier version wrote is lost, and the ledger reads it."""
+    upgraded_to(url, revision)
+    leave = ("campaigns", "tallies", "kept_reports") if revision == "0001" else ()  # see the next test
+    engine = sa.create_engine(database_module._parse(url))
+    schema = sa.MetaData()
+    schema.reflect(engine)
+    with engine.begin() as connection:
+        fill_plain(connection, schema, leave=leave)
+    engine.dispose()
+    with closing(Database(url)) as database:
+        _check_carried(database, schema, leave)
+
+
+def test_campaigns_of_the_first_version_are_refused_and_left_alone(url):
+    upgraded_to(url, "0001")
+    engine = sa.create_engine(database_module._parse(url))
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO campaigns (id, title, question, minimum, state, created) "
+            "VALUES ('c', 'x', '{}', 5, 'open', CURRENT_TIMESTAMP)"
+        )
+    with pytest.raises(Conflict, match="earlier form"):
+        Database(url)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT id FROM campaigns").scalar_one() == "c"
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one() == "0001"
+    engine.dispose()
+
+
+def _check_carried(database, schema, leave):
+    with database.reading() as connection:
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one() == NEWEST
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        for table in metadata.sorted_tables:
+            if table.name in ROWS and table.name in schema.tables and table.name not in leave:
+                (row,) = connection.execute(table.select()).mappings()
+                known = {name for name in ROWS[table.name] if name in schema.tables[table.name].c}
+                for name in known:
+                    assert plain(row[name]) == plain(ROWS[table.name][name]), f"{table.name}.{name}"
+    balance = Ledger(database).balance("a")
+    assert (float(balance.spent), balance.charges, balance.closed) == (0.25, 1, None)
+    assert balance.account.opened == 1.0
+    assert Ledger(database).find("a", "k").answer == "{}"
+
+
+def upgraded_to(url, revision):
+    """A new database as the version of that revision made it."""
+    parsed = database_module._parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        Path(parsed.database).parent.mkdir(parents=True)
+    config = Config()
+    config.set_main_option("script_location", str(database_module._MIGRATIONS))
+    engine = sa.create_engine(parsed)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    engine.dispose()
+
+
+def plain(value):
+    """A value as both databases give it."""
+    if isinstance(value, dt.datetime):
+        return aware(value)
+    return bytes(value) if isinstance(value, memoryview) else value
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_alone(url):

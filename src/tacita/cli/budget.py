@@ -129,3 +129,68 @@ def raise_budget(name: Name, epsilon: Epsilon = None, delta: Delta = 0.0, rho: R
     ledger = ledger_of(state)
     ledger.raise_budget(name, budget_of(epsilon, delta, rho), principal="command line")
     show.balance(ledger.balance(name))
+
+
+@app.command()
+def reopen(
+    names: Annotated[list[str] | None, typer.Argument(help="The accounts.")] = None,
+    spent: Annotated[
+        float | None,
+        typer.Option("--spent", help="Amount that the account had spent when the state was lost; one account."),
+    ] = None,
+    all_spent: Annotated[
+        bool, typer.Option("--all-spent", help="Take everything as spent: the account pays for nothing any more.")
+    ] = False,
+    history_: Annotated[
+        Path | None,
+        typer.Option("--history", help="Take the charges of an export that was made after the last one; one account."),
+    ] = None,
+    nothing_lost: Annotated[
+        str | None, typer.Option("--nothing-lost", help="The reason why no charge can be missing; kept in the log.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--every", help="All closed accounts.")] = False,
+    new_accounts: Annotated[
+        str | None,
+        typer.Option("--new-accounts", help="The reason why no account is missing: new ones begin open again."),
+    ] = None,
+    state: State = None,
+) -> None:
+    """State what was spent since the backup, so that accounts of a restored ledger open again.
+
+    A restored ledger is closed: it does not know what was charged after the backup. Lists the closed accounts, if
+    nothing is stated.
+
+    [dim]tacita budget reopen clinic --spent 0.8[/]
+    """
+    from tacita.privacy.reopening import HighWaterMark, closed_accounts, reopen_ledger
+    from tacita.privacy.reopening import reopen as reopen_account
+
+    ledger = ledger_of(state)
+    stated = spent is not None or all_spent or history_ is not None or nothing_lost is not None
+    chosen = list(names or (closed_accounts(ledger) if every else ()))
+    if stated and not chosen and not (every and new_accounts):
+        raise InvalidInput("name the accounts, or give --every", field="account")
+    if len(chosen) > 1 and (spent is not None or history_ is not None):
+        raise InvalidInput("is about one account: name one", field="spent" if spent is not None else "history")
+    if chosen and not stated:
+        hint = "Give --spent, --history, --all-spent or --nothing-lost"
+        raise InvalidInput("say what was spent", field="account", value=chosen[0], hint=hint)
+    lines = None if history_ is None else _lines(history_)
+    for name in chosen:
+        mark = HighWaterMark(spent=spent, all_spent=all_spent, history=lines, nothing_lost=nothing_lost)
+        show.balance(reopen_account(ledger, name, mark, principal="command line"))
+    if new_accounts is not None:
+        reopen_ledger(ledger, new_accounts, principal="command line")
+        show.say("New accounts begin open.")
+    if not stated and new_accounts is None:
+        closed = closed_accounts(ledger)
+        show.grid("Closed accounts", ("account", "because"), list(closed.items())) if closed else show.say(
+            "No account is closed."
+        )
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput("must be a file that can be read", field="history", value=file) from None

@@ -121,6 +121,12 @@ VERBS = {
         "service.serve",
         "serve",
     ),
+    "worker": Verb(
+        "Do the long jobs of a service, without a server beside it; any number may run, on any host.",
+        "service.worker",
+        "worker",
+    ),
+    "state": Verb("Back up the state of the service, and restore it; restored accounts begin closed.", "service.state"),
     "token": Verb("Create, list and revoke the service's tokens.", "service.token"),
     "demo": Verb(
         "Simulate a census, release private statistics, collect one attribute from respondents, write a report.",

@@ -2,6 +2,8 @@
 
     number     between its bounds, from -1 to 1                            one column
                by the bins of the schema, where `coded`: as levels         one column for each bin
+               by `nodes` at equal distances: shares of the two next to    one column for each node
+               it, so that the model is a line from node to node
     levels     1 for the level that it is, 0 for the others                one column for each level
     target     from -1 to 1: a number between its bounds, or one of two levels; with several classes, the code
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -37,6 +40,8 @@ __all__ = ["Array", "FeatureMap", "Outside", "Points", "Task"]
 Array = npt.NDArray[np.float64]
 Task = Literal["linear", "logistic", "classes"]
 Outside = Literal["clip", "leave-out"]
+_EPOCH = date(1970, 1, 1)
+_MOST_NODES = 1000
 _SLACK = 1e-9  # of the range: what the ends may be missed by without counting as outside
 
 
@@ -70,6 +75,7 @@ class FeatureMap:
         outside: Treatment of a row with a number beyond the bounds.
         coded: Whether numbers and dates among the features are taken by their bins, as levels are. A row without a
             number then counts, as one without a level does.
+        nodes: The same by so many nodes between the bounds; 0 for none.
     """
 
     domain: Domain = field(repr=False)
@@ -78,6 +84,7 @@ class FeatureMap:
     task: Task = "linear"
     outside: Outside = "clip"
     coded: bool = False
+    nodes: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -89,9 +96,13 @@ class FeatureMap:
             raise InvalidInput("must be linear, logistic or classes", field="task", value=self.task)
         if self.outside not in ("clip", "leave-out"):
             raise InvalidInput("must be clip or leave-out", field="outside", value=self.outside)
+        if type(self.nodes) is not int or not (self.nodes == 0 or 2 <= self.nodes <= _MOST_NODES):
+            raise InvalidInput(f"must be 0, or from 2 to {_MOST_NODES}", field="nodes", value=self.nodes)
+        if self.nodes and self.coded:
+            raise InvalidInput("takes numbers by nodes or by bins, not by both", field="nodes", value=self.nodes)
         self.domain.check_countable((*self.features, self.target))
         for name in self.features:
-            if self._is_line(name):
+            if self._is_line(name) or self._has_nodes(name):
                 measurable(self.domain, name)
         if self.task == "linear":
             measurable(self.domain, self.target)
@@ -103,12 +114,21 @@ class FeatureMap:
     def _is_line(self, name: str) -> bool:
         """Whether a feature is one column, from -1 to 1."""
         attribute = self.domain[name]
-        return isinstance(attribute, Boolean) or (isinstance(attribute, Numeric | Date) and not self.coded)
+        whole = not (self.coded or self.nodes)
+        return isinstance(attribute, Boolean) or (isinstance(attribute, Numeric | Date) and whole)
+
+    def _has_nodes(self, name: str) -> bool:
+        """Whether a feature has a column for each node."""
+        return self.nodes > 0 and isinstance(self.domain[name], Numeric | Date)
+
+    def _width(self, name: str) -> int:
+        """Columns of a feature."""
+        return 1 if self._is_line(name) else self.nodes if self._has_nodes(name) else self.domain[name].size
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Columns of each feature."""
-        return tuple(1 if self._is_line(n) else self.domain[n].size for n in self.features)
+        return tuple(self._width(name) for name in self.features)
 
     @property
     def columns(self) -> int:
@@ -130,9 +150,19 @@ class FeatureMap:
         """A name for each column: the feature, and the level where it has levels."""
         found: list[str] = []
         for name in self.features:
-            attribute = self.domain[name]
-            found += [name] if self._is_line(name) else [f"{name}={label}" for label in attribute.all_labels]
+            if self._is_line(name):
+                found.append(name)
+            else:
+                labels = self._nodes_of(name) if self._has_nodes(name) else self.domain[name].all_labels
+                found += [f"{name}={label}" for label in labels]
         return tuple(found)
+
+    def _nodes_of(self, name: str) -> list[str]:
+        """Return the places of the nodes of a feature, in its units."""
+        places = np.linspace(*bounds_of(measurable(self.domain, name)), self.nodes).tolist()
+        if isinstance(self.domain[name], Date):
+            return [str(_EPOCH + timedelta(days=place)) for place in places]
+        return [f"{place:.10g}" for place in places]
 
     @cached_property
     def ends(self) -> Array:
@@ -178,6 +208,10 @@ class FeatureMap:
             if self._is_line(name):
                 place, out = self._place(name, values)
                 parts.append(place[:, None])
+                beyond |= out
+            elif self._has_nodes(name):
+                place, out = self._place(name, values)
+                parts.append(_shares(place, self.nodes))
                 beyond |= out
             else:
                 rows = _only(batch, name)
@@ -226,6 +260,7 @@ class FeatureMap:
             "task": self.task,
             "outside": self.outside,
             **({"coded": True} if self.coded else {}),
+            **({"nodes": self.nodes} if self.nodes else {}),
         }
 
     @classmethod
@@ -233,6 +268,17 @@ class FeatureMap:
         """The design that `as_dict` wrote."""
         rest = {name: value for name, value in data.items() if name != "domain"}
         return cls(domain=Domain.from_dict(data["domain"]), **rest | {"features": tuple(rest["features"])})
+
+
+def _shares(places: Array, nodes: int) -> Array:
+    """Shares of nodes from -1 to 1 that give each place: of two neighbours, adding up to 1; zeros where it is NaN."""
+    steps = np.nan_to_num((places + 1) / 2) * (nodes - 1)
+    below = np.minimum(steps.astype(np.int64), nodes - 2)
+    found, rows = np.zeros((len(places), nodes)), np.arange(len(places))
+    found[rows, below] = 1 - (steps - below)
+    found[rows, below + 1] = steps - below
+    found[np.isnan(places)] = 0
+    return found
 
 
 def _only(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Table:

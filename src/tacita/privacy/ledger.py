@@ -9,179 +9,39 @@ Reserving locks the account, so two requests cannot both take the last of it. A 
 again instead of paying twice, and since only the stored answer is returned, running twice for one charge reveals
 nothing more. A failed run may have revealed something by its failure: see `Session`.
 
+A ledger that was restored from a backup does not know what was charged since: its accounts are closed until an operator
+states it (`store/fence.py`, `privacy/reopening.py`).
+
 The next question may depend on every earlier answer: an account accepts by a privacy filter (`privacy/filter.py`).
 Tested with killed processes in tests/privacy/test_ledger.py.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
-from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
-from tacita.privacy.accountant import INFINITE
-from tacita.privacy.budget import Budget, exact
+from tacita.errors import Conflict, InvalidInput, UnknownName
+from tacita.privacy.account import Account, Balance, Charge, DataMarks, Quote, State
+from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Nothing, event_from_dict, same_events
-from tacita.privacy.filter import filter_cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
+from tacita.store.fence import check_open, close_new, closed_because
 from tacita.store.schema import account_data, accounts, answers, charges, datasets, secrets, spending
 
-__all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote"]
+__all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote", "digest_question"]
 
-State = Literal["reserved", "settled", "failed"]
 _DATA_LOCK = 0x7AC17B  # PostgreSQL advisory lock: one transaction at a time notes which data an account pays for
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataMarks:
-    """Marks by which data is recognised: digests of its files, or of its address in a database; and its schema.
-
-    Marks catch accidents, such as the same file in another folder. A file that differs in one byte is another file.
-    """
-
-    marks: frozenset[str]
-    schema: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """Budget of one dataset for all who ask together, with the unit and the neighbours that it protects."""
-
-    name: str
-    unit: Unit
-    neighbours: Neighbours
-    budget: Budget
-    opened: float | None = field(default=None, compare=False)
-    """Epsilon with which it was opened; it fixes the filter's orders, which a raised budget must not move."""
-
-    def cost(self, events: Iterable[tuple[Event, int]]) -> Fraction:
-        """Cost of a history, if each event may depend on the answers before it."""
-        return filter_cost(events, self.budget, self.neighbours, opened=self.opened)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Balance:
-    """Balance of an account, in the currency of its budget."""
-
-    account: Account
-    spent: Fraction
-    charges: int
-
-    @property
-    def remaining(self) -> Fraction:
-        """Remaining budget; never below zero."""
-        return max(Fraction(0), exact(self.account.budget.amount) - self.spent)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "account": self.account.name,
-            "unit": str(self.account.unit),
-            "neighbours": str(self.account.neighbours),
-            "budget": self.account.budget.as_dict(),
-            "currency": self.account.budget.currency,
-            "spent": None if self.spent >= INFINITE else float(self.spent),
-            "remaining": float(self.remaining),
-            "charges": self.charges,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Charge:
-    """One entry of an account. Spent from the moment it exists, whatever its state."""
-
-    id: str
-    account: str
-    key: str
-    event: Event
-    question: str
-    principal: str
-    purpose: str
-    state: State
-    created: dt.datetime
-    settled: dt.datetime | None = None
-    answer: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, without the answer."""
-        return {
-            "id": self.id,
-            "account": self.account,
-            "key": self.key,
-            "event": self.event.as_dict(),
-            "question": self.question,
-            "principal": self.principal,
-            "purpose": self.purpose,
-            "state": self.state,
-            "created": self.created.isoformat(),
-            "settled": self.settled.isoformat() if self.settled else None,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quote:
-    """Cost of an event to an account now, before it is charged.
-
-    The added cost depends on the other events in the history, so `alone` and `remaining` do not show whether it fits:
-    an account with a delta may add more than `alone`, or less.
-    """
-
-    account: Account
-    spent: Fraction
-    alone: Fraction
-    after: Fraction
-
-    @property
-    def affordable(self) -> bool:
-        """Whether `reserve` would accept it now."""
-        return self.after <= exact(self.account.budget.amount)
-
-    @property
-    def remaining(self) -> Fraction:
-        """Remaining budget before the event; never below zero."""
-        return max(Fraction(0), exact(self.account.budget.amount) - self.spent)
-
-    @property
-    def added(self) -> Fraction:
-        """Amount by which the spent budget would grow."""
-        return self.after - self.spent
-
-    def check(self) -> None:
-        """Refuse an event that the account cannot pay.
-
-        Raises:
-            BudgetExceeded: It costs more than remains.
-        """
-        if self.affordable:
-            return
-        raise BudgetExceeded(
-            account=self.account.name,
-            requested="infinite" if self.after >= INFINITE else f"{float(self.added):.6g}",
-            remaining=f"{float(self.remaining):.6g}",
-            budget=str(self.account.budget),
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data; an infinite cost is None."""
-        return {
-            "account_cost": None if self.alone >= INFINITE else float(self.alone),
-            "account_added": None if self.after >= INFINITE else float(self.added),
-            "account_remaining": float(self.remaining),
-            "affordable": self.affordable,
-        }
 
 
 class Ledger:
@@ -252,6 +112,7 @@ class Ledger:
         try:
             with self._database.writing() as connection:
                 connection.execute(accounts.insert().values(row))
+                close_new(connection, name)
                 if data is not None:
                     self._remember(connection, name, data, principal, again)
         except sa.exc.IntegrityError:
@@ -289,7 +150,9 @@ class Ledger:
                 accounts.update().where(accounts.c.name == name).values(budget=json.dumps(budget.as_dict()))
             )
             note = f"budget raised from {old.budget} to {budget}"
-            self._write(connection, name, Nothing(), _digest(note), uuid.uuid4().hex, principal, note, "settled")
+            self._write(
+                connection, name, Nothing(), digest_question(note), uuid.uuid4().hex, principal, note, "settled"
+            )
             append(connection, "budget-raised", name, principal, old=old.budget.as_dict(), new=budget.as_dict())
         return self.account(name)
 
@@ -336,7 +199,8 @@ class Ledger:
             account = self._account(connection, name)
             spent = account.cost(self._history(connection, name))
             count = connection.execute(sa.select(accounts.c.charges).where(accounts.c.name == name)).scalar_one()
-            return Balance(account=account, spent=spent, charges=count)
+            closed = closed_because(self._database, connection, name)
+            return Balance(account=account, spent=spent, charges=count, closed=closed)
 
     def quote(self, name: str, event: Event, *, charges: Sequence[tuple[Event, int]] | None = None) -> Quote:
         """Compute the cost of an event; write nothing.
@@ -395,7 +259,8 @@ class Ledger:
 
         Raises:
             BudgetExceeded: The charge would exceed the budget; nothing was written.
-            Conflict: The key was used for another question, or the data was charged to another account.
+            Conflict: The key was used for another question, the data was charged to another account, or the account is
+                closed since a restore.
             InvalidInput: The event protects another unit, or under other neighbours, than the account.
         """
         key = uuid.uuid4().hex if key is None else key
@@ -404,7 +269,7 @@ class Ledger:
         with self._database.reading() as connection:
             # adding up may take long, so it is done once before the lock is taken; the accountant remembers
             self._quote(connection, self._account(connection, account), event)
-        digest = _digest(question)
+        digest = digest_question(question)
         with self._database.writing() as connection:
             found = self._account(connection, account, lock=True)
             _check_same_notion(found, unit, neighbours)
@@ -412,6 +277,8 @@ class Ledger:
             if before is not None:
                 if before.question != digest or not same_events(before.event, event):
                     raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
+                if before.answer is None:  # its answer may have been given out after the backup
+                    check_open(self._database, connection, account)
                 return before
             self._check_affordable(connection, found, event)
             if data is not None:
@@ -434,6 +301,7 @@ class Ledger:
             ).scalar_one_or_none()
             if stored is not None:
                 return str(stored)
+            check_open(self._database, connection, charge.account)
             connection.execute(answers.insert().values(charge=charge.id, answer=answer))
             connection.execute(charges.update().where(charges.c.id == charge.id).values(state="settled", settled=now()))
             return answer
@@ -465,6 +333,7 @@ class Ledger:
         the charge is seen here, or it finds the account as it is after this transaction.
         """
         found = self._account(connection, name, lock=True)
+        check_open(self._database, connection, name)
         here = sa.select(charges.c.id).where(charges.c.account == name).limit(1)
         marks = sa.select(account_data.c.data).where(account_data.c.account == name)
         elsewhere = (
@@ -508,6 +377,7 @@ class Ledger:
             spent=account.cost(history),
             alone=account.cost([(event, 1)]),
             after=account.cost([*history, *(charges or [(event, 1)])]),
+            closed=closed_because(self._database, connection, account.name),
         )
 
     def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
@@ -553,10 +423,11 @@ class Ledger:
         principal: str,
         purpose: str,
         state: State,
+        id: str | None = None,
     ) -> Charge:
         text = event.to_json()
         charge = Charge(
-            id=f"ch_{uuid.uuid4().hex}",
+            id=id or f"ch_{uuid.uuid4().hex}",
             account=account,
             key=key,
             event=event,
@@ -572,7 +443,7 @@ class Ledger:
         # moving the account's own row makes a transaction with an older snapshot fail instead of missing this charge
         moved = accounts.update().where(accounts.c.name == account).values(charges=accounts.c.charges + 1)
         connection.execute(moved)
-        digest = _digest(text)
+        digest = digest_question(text)
         here = (spending.c.account == account) & (spending.c.digest == digest)
         more = connection.execute(spending.update().where(here).values(times=spending.c.times + 1))
         if more.rowcount == 0:
@@ -596,7 +467,8 @@ def _ledger_at(url: str) -> Ledger:
     return Ledger(Database(url))
 
 
-def _digest(text: str) -> str:
+def digest_question(text: str) -> str:
+    """Digest by which a charge knows its question."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

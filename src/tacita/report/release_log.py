@@ -27,7 +27,8 @@ import sqlalchemy as sa
 from tacita.errors import Forbidden, InvalidInput
 from tacita.store import Database, aware, now
 from tacita.store.events import append
-from tacita.store.schema import releases
+from tacita.store.fence import check_open
+from tacita.store.schema import datasets, releases
 
 __all__ = ["ReleaseLog", "Released", "StoredReleaseLog", "concerns", "digest_of", "digest_rows"]
 
@@ -117,6 +118,9 @@ class StoredReleaseLog:
         with self._database.writing() as connection:
             if self._database.is_postgres:  # SQLite allows one writer at a time anyway
                 connection.execute(sa.text("LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE"))
+            # a restored log lacks what left after the backup, so nothing leaves before an operator has stated it
+            account = connection.execute(sa.select(datasets.c.account).where(datasets.c.name == released.dataset))
+            check_open(self._database, connection, account.scalar_one_or_none() or released.dataset)
             earlier = _read(connection, released.dataset)
             if same_classes and any(old.classes != released.classes for old in earlier):
                 rule = "rows of these people were released in other classes; a recipient of both could intersect them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
 from fastapi import FastAPI
 
@@ -35,6 +36,9 @@ def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None
             port=settings.port,
             client_seconds=settings.client_seconds,
             trusted_proxies=settings.trusted_proxies,
+            drain_seconds=settings.drain_seconds,
+            shutdown_seconds=settings.shutdown_seconds,
+            on_drain=partial(setattr, app.state, "draining", True),  # `/readyz` asks it
         )
 
 

@@ -7,9 +7,11 @@ disk: SQLite runs in WAL mode with synchronous = FULL.
 
 from __future__ import annotations
 
+import datetime as dt
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
+from tacita.store.clock import now
 from tacita.store.private import private_file
+from tacita.store.schema import Time
 
 __all__ = ["NEWEST", "Database"]
 
@@ -28,6 +32,11 @@ NEWEST = max(_KNOWN)
 _REVISION = sa.table("alembic_version", sa.column("version_num"))
 _MIGRATION_LOCK = 0x7AC17A  # PostgreSQL advisory lock: one process migrates, the others wait
 _BUSY_MS = 60_000
+_PLACE = (  # server, database and timeline; a role may lack the right to read one
+    "(SELECT system_identifier::text FROM pg_control_system())",
+    "(SELECT oid::text FROM pg_database WHERE datname = current_database())",
+    "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)",
+)
 
 
 class Database:
@@ -46,6 +55,9 @@ class Database:
         weakref.finalize(self, self._engine.dispose)  # no connection stays open if a caller forgets to close
         _prepare_postgres(self._engine) if self.is_postgres else _prepare_sqlite(self.url, self._engine)
         self._migrate()
+        from tacita.store.fence import note_place
+
+        note_place(self)
 
     @property
     def is_postgres(self) -> bool:
@@ -56,6 +68,27 @@ class Database:
     def file(self) -> Path | None:
         """The file that the state is in, where it is SQLite's."""
         return None if self.is_postgres else Path(str(self.url.database)).resolve()
+
+    @cached_property
+    def place(self) -> sa.ColumnElement[str | None]:
+        """Place of the state, as an expression: server, database and timeline of PostgreSQL; null for a file."""
+        if not self.is_postgres:
+            return sa.literal(None, sa.Text())
+        return sa.literal_column("||'/'||".join(part if self._can(part) else "'?'" for part in _PLACE), sa.Text())
+
+    def _can(self, part: str) -> bool:
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(f"SELECT {part}")
+        except (sa.exc.ProgrammingError, sa.exc.NotSupportedError):  # no such function here, or no right to call it
+            return False
+        return True
+
+    def time(self, *, ago: dt.timedelta = dt.timedelta()) -> sa.ColumnElement[Any]:
+        """The time of day, or one before it, as an expression: by PostgreSQL's clock, since those of hosts differ."""
+        if self.is_postgres:
+            return sa.func.clock_timestamp(type_=Time) - sa.literal(ago, sa.Interval())
+        return sa.literal(now() - ago, Time)
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:

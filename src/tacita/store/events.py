@@ -24,6 +24,7 @@ __all__ = ["KINDS", "LOCAL", "EventKind", "append"]
 
 EventKind = Literal[
     "account-closed",
+    "account-reopened",
     "account-replaced",
     "block-adopted",
     "budget-raised",
@@ -38,6 +39,8 @@ EventKind = Literal[
     "invitations-made",
     "job-asked",
     "job-cancelled",
+    "ledger-fenced",
+    "ledger-reopened",
     "log-begun",
     "model-deleted",
     "model-exported",
@@ -51,6 +54,7 @@ EventKind = Literal[
     "signed-out",
     "source-brought",
     "source-removed",
+    "state-copied",
     "tally-merged",
     "tally-taken",
     "token-ended",

@@ -12,6 +12,9 @@ __all__ = [
     "charges",
     "datasets",
     "events",
+    "fences",
+    "installation",
+    "job_queue",
     "jobs",
     "kept_reports",
     "metadata",
@@ -104,6 +107,21 @@ secrets = sa.Table(  # keys of digests of private rows: without them, a digest c
     metadata,
     sa.Column("name", sa.String(40), primary_key=True),
     sa.Column("value", sa.String(64), nullable=False),
+)
+
+fences = sa.Table(  # accounts that are closed: the state was restored, and what was spent since is not known yet
+    "fences",
+    metadata,
+    sa.Column("account", sa.String(200), primary_key=True),  # empty for the whole ledger: new accounts begin closed
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("closed", Time, nullable=False),
+)
+
+installation = sa.Table(  # facts about this copy of the state
+    "installation",
+    metadata,
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
 )
 
 # -- server: who may do what, with which data ------------------------------------------------------------------------
@@ -285,8 +303,16 @@ jobs = sa.Table(
     sa.Column("result", sa.Text),
     sa.Column("error", sa.Text),
     sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("handed_back", sa.Integer, nullable=False, server_default="0"),  # attempts that a stopped worker gave up
     sa.Column("heartbeat", Time),
     sa.Column("created", Time, nullable=False),
     sa.Column("finished", Time),
     sa.Index(None, "state"),
+)
+
+job_queue = sa.Table(  # wakes workers where they share the state database; `jobs` is the truth
+    "job_queue",
+    metadata,
+    sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("message", sa.LargeBinary, nullable=False),
 )

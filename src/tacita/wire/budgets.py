@@ -42,6 +42,11 @@ class Balance(ResponseModel):
     spent: float | None = Field(description="null when something without a guarantee was charged.")
     remaining: float
     charges: int
+    closed: str | None = Field(
+        default=None,
+        description="Why nothing can be charged: the state was restored, and what was spent since is not known. "
+        "null for an open account.",
+    )
 
 
 class AccountQuote(ResponseModel):

@@ -19,6 +19,7 @@ from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource, SeededSource
 from tacita.store import Database
+from tacita.store.fence import RESTORED, close_every
 from tacita.store.schema import model_points
 
 QUERIES = [[x, y] for x in (0.0, 3.3, 9.9) for y in (-1.0, 0.25)]
@@ -43,6 +44,18 @@ def test_the_same_point_has_the_same_answer(registry, density) -> None:
     assert restarted.predict(density, [QUERIES[1], [5.0, 0.0], QUERIES[1]]).values[::2] == (answers[1],) * 2
     assert first.predict(density, [[5.0, 0.0]]) == restarted.predict(density, [[5.0, 0.0]])
     assert registry.get(density).points == len(QUERIES) + 1
+
+
+def test_a_restored_state_answers_no_new_point(registry, density) -> None:
+    """A point that was answered after the backup would get a second noise."""
+    answers = serve(registry).predict(density, QUERIES).values
+    with registry.database.writing() as connection:
+        close_every(connection, RESTORED)
+    assert serve(registry).predict(density, QUERIES).values == answers
+    for held in (serve(registry), serve(registry)):
+        with pytest.raises(Conflict, match="is closed"):
+            held.predict(density, [[5.0, 0.0]])
+    assert registry.get(density).points == len(QUERIES)
 
 
 @pytest.mark.parametrize("kind", ["histogram", "density", "gaussian-process", "svm"])

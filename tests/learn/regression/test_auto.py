@@ -145,26 +145,48 @@ def test_few_rows_tell_little_more_than_the_mean():
     assert not plan_of(Budget.pure(0.1), people=100_000).why.endswith("learnt")
 
 
-def additive_of(budget, *, people=20_000, bins=16, **more):
-    attributes = [Numeric(name="a", bounds=(0, 1), bins=bins), Categorical(name="b", levels=("p", "q", "r"))]
-    domain = Domain(attributes=[*attributes, Categorical(name="y", levels=("no", "yes"))])
-    recipe = Regression(target="y", features=("a", "b"), task="logistic", people=people, **more)
-    return recipe.calibrate(domain, budget, unit=ROW, neighbours=ADD)
+def additive_of(budget, *, people=20_000, bins=3, levels=3, **more):
+    names = [f"b{place}" for place in range(12)]
+    columns = [Categorical(name=name, levels=tuple(f"l{place}" for place in range(levels))) for name in names]
+    attributes = [Numeric(name="a", bounds=(0, 1), bins=bins), Categorical(name="y", levels=("no", "yes")), *columns]
+    recipe = Regression(target="y", features=("a", *names), task="logistic", people=people, **more)
+    return recipe.calibrate(Domain(attributes=attributes), budget, unit=ROW, neighbours=ADD)
 
 
-def test_numbers_are_taken_by_fine_bins_where_the_tilt_is_short():
-    plan = additive_of(PURE)
-    assert plan.setting.design.coded
-    assert plan.method.setting is plan.setting
-    assert "numbers by their bins: for 19 columns of bins a tilt of " in plan.why
-    for budget, more, why in (
-        (Budget.pure(0.001), {}, "too long for so many people"),
-        (PURE, {"bins": 9}, "bins of a are too coarse"),
-        (PURE, {"people": None}, "at epsilon 1"),
-        (PURE, {"numbers": "line"}, "at epsilon 1"),
+def test_numbers_have_more_nodes_the_shorter_the_tilt():
+    for budget, more, nodes, why in (
+        (Budget.pure(2.0), {}, 9, "short enough beside 20,000 people for numbers by 9 nodes each"),
+        (Budget.pure(0.2), {}, 5, "short enough beside 20,000 people for numbers by 5 nodes each"),
+        (Budget.pure(0.06), {}, 0, "numbers as lines: with 5 nodes each a tilt is too long for 20,000 people"),
+        (PURE, {"people": None}, 0, "at epsilon 1"),
+        (PURE, {"numbers": "line"}, 0, "at epsilon 1"),
+        (PURE, {"numbers": "bins"}, 0, "at epsilon 1"),
+        (PURE, {"penalty": 2.0}, 0, "at epsilon 1"),
+        (PURE, {"intercept": False}, 0, "at epsilon 1"),
+        (RHO, {}, 0, f"at {RHO}"),
     ):
         plan = additive_of(budget, **more)
-        assert not plan.setting.design.coded
+        assert plan.setting.design.nodes == nodes
+        assert plan.setting.design.coded == (more.get("numbers") == "bins")
+        assert plan.method.setting is plan.setting or budget is RHO
         assert plan.why.endswith(why)
-    assert additive_of(PURE, numbers="bins", method="functional").setting.design.coded
-    assert not additive_of(RHO).setting.design.coded
+    assert additive_of(PURE, method="tilted").setting.design.nodes == 9
+    assert not additive_of(PURE, method="functional").setting.design.nodes
+
+
+def test_features_are_chosen_where_the_tilt_is_long():
+    plan = additive_of(Budget.pure(0.02))
+    picks = plan.method.as_dict()["chosen"]["features"]
+    assert 3 <= picks < 0.75 * 13
+    assert f"so {picks} of 13 features are chosen privately, each at epsilon " in plan.why
+    assert plan.why.endswith("; numbers by 5 nodes each")
+    assert plan.setting.design.nodes == 5
+    assert picked(plan) == "tilted"
+    assert additive_of(Budget.pure(0.002)).method.as_dict()["chosen"]["features"] == 3
+    line = additive_of(Budget.pure(0.02), numbers="line")
+    assert line.method.as_dict()["chosen"]["features"] >= picks
+    assert not line.setting.design.nodes
+    for budget, more in ((PURE, {}), (Budget.pure(0.02), {"people": None}), (Budget.pure(0.02), {"method": "tilted"})):
+        assert "chosen" not in additive_of(budget, **more).method.as_dict()
+    spent = cost([(plan.event, 1)], Budget.pure(0.02), ADD)
+    assert 0.999 * exact(0.02) < spent <= exact(0.02)

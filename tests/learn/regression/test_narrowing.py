@@ -71,6 +71,38 @@ def test_odd_shares_never_cost_more_than_there_is(method, epsilon, narrow):
     assert 0.99 * exact(epsilon) < cost([(plan.event, 1)], budget, ADD) <= exact(epsilon)
 
 
+@pytest.mark.parametrize("people", [100_000, 5000])
+def test_numbers_stay_lines_so_that_a_row_keeps_its_length(people, monkeypatch):
+    """Bins and nodes are no numbers: stretched as if they were, a row would be longer than what is charged for."""
+    domain = Domain(
+        attributes=[
+            *(Numeric(name=f"x{place}", bounds=(0, 1000), bins=12) for place in range(6)),
+            Categorical(name="ill", levels=("no", "yes")),
+        ]
+    )
+    base = Regression(target="ill", features=domain.names[:-1], task="logistic", people=people)
+    plan = NarrowedRegression(base=base).calibrate(domain, Budget.pure(1.0), unit=ROW, neighbours=ADD)
+    design, seen = plan.fit.setting.design, []
+    assert set(design.widths) == {1}
+    assert (design.coded, design.nodes) == (False, 0)
+
+    def spied(points, limits, *, target):
+        seen.append(narrow_points(points, limits, target=target))
+        return seen[-1]
+
+    monkeypatch.setattr("tacita.learn.regression.narrowing.narrow_points", spied)
+    rng = np.random.default_rng(3)
+    rows = {name: rng.uniform(600, 700, 5000) for name in base.features}
+    ill = np.where(rows["x0"] + rows["x1"] > 1300, "yes", "no")
+    model = plan.run(LocalEngine(domain, pa.table(rows | {"ill": ill})), SeededSource(1))
+    assert (model.limits != np.tile([-1.0, 1.0], (6, 1))).any()
+    for points in seen:
+        for block in range(design.blocks):
+            assert np.abs(points.x[:, design.owners == block]).sum(axis=1).max() <= 1
+    with pytest.raises(InvalidInput, match="not by bins"):
+        NarrowedRegression(base=replace(base, numbers="bins"))
+
+
 # -- the shells: what one unit can do, what noise they have, what is charged -----------------------------------------
 
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from tacita.errors import Conflict, InvalidInput
 from tacita.server.jobs import jobs as module
 from tacita.server.jobs.jobs import Cancelled, Task, register
+from tacita.store import database as database_module
 from tacita.store.schema import answers, jobs, tokens
 from tacita.tables.release import Releases
 
@@ -133,7 +134,38 @@ def test_a_terminated_worker_hands_its_job_back(both, start, tmp_path: Path) -> 
     assert both.services.jobs.get(job.id).state == "queued"
 
 
+def test_workers_of_several_hosts_share_the_jobs(both, start) -> None:
+    """Each job is done once and charged once, whoever takes it; no worker is told of the others."""
+    both.register(budget={"epsilon": 20.0})
+    for _ in range(3):
+        start()
+    body = {"dataset": "patients", "principal": "test"} | QUERY
+    made = [both.services.jobs.submit("query", body, owner=both.owner()) for _ in range(12)]
+    until(lambda: all(both.services.jobs.get(job.id).state == "done" for job in made))
+    keys = [charge.key for charge in both.services.ledger.history("patients")]
+    assert sorted(keys) == sorted(job.key for job in made)
+    assert both.services.jobs.queue.waiting() == set()
+
+
+def test_another_worker_takes_the_job_of_a_killed_one(both, start, tmp_path: Path) -> None:
+    both.register()
+    marker = tmp_path / "marker"
+    first = start()
+    job = both.services.jobs.submit("slow", {"query": QUERY, "marker": str(marker)}, owner=both.owner())
+    until(marker.exists)
+    start()  # it is there already, with nothing to do, when the first one dies
+    first.send_signal(signal.SIGKILL)
+    until(lambda: both.services.jobs.get(job.id).state == "done")
+    assert both.services.jobs.get(job.id).attempts == 2
+    assert both.services.ledger.balance("patients").charges == 1
+
+
 # -- the table, without a process ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def postgres_world(world_of: Callable[..., Any], postgres_url: str) -> Any:
+    return world_of(state=postgres_url)
 
 
 @pytest.fixture
@@ -226,6 +258,40 @@ def test_what_dies_again_and_again_fails(both) -> None:
         store.recover()
         assert store.get(job.id).state == ("queued" if attempt < 3 else "failed")
     assert store.get(job.id).error["code"] == "internal-error"
+
+
+@pytest.mark.usefixtures("kinds")
+def test_handing_back_is_no_failure(both) -> None:
+    """A rolling restart hands a long job on as often as there are servers; that must not end it."""
+    store = both.services.jobs
+    job = store.submit("query", {}, owner=both.owner())
+    for number in range(1, 6):
+        claimed = store._claim(job.id)
+        store._mine[job.id] = claimed
+        store.hand_back()
+        found = store.get(job.id)
+        assert (found.state, found.attempts, found.handed_back) == ("queued", number, number)
+        assert job.id in store.queue.waiting()
+    for attempt in range(1, 4):
+        store._claim(job.id)
+        with both.services.database.writing() as connection:
+            connection.execute(jobs.update().values(heartbeat=module.now().replace(year=2000)))
+        store.recover()
+        assert store.get(job.id).state == ("queued" if attempt < 3 else "failed")
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("kinds")
+def test_clocks_of_hosts_may_differ(postgres_world, monkeypatch) -> None:
+    """A worker whose host is an hour ahead takes no job from one that lives."""
+    store = postgres_world.services.jobs
+    job = store.submit("query", {}, owner=postgres_world.owner())
+    store._claim(job.id)
+    real = module.now
+    for module_ in (module, database_module):
+        monkeypatch.setattr(module_, "now", lambda: real() + dt.timedelta(hours=1))
+    store.recover()
+    assert store.get(job.id).state == "running"
 
 
 def test_a_lost_queue_loses_nothing(both, tmp_path: Path) -> None:

@@ -151,7 +151,9 @@ def fit(
     ] = None,
     numbers: Annotated[
         Numbers | None,
-        typer.Option(help="Numbers among the features: line, bins (a score for each bin), or auto (default)."),
+        typer.Option(
+            help="Numbers as features: line, bins (a score for each), or auto (default): joined lines if noise allows."
+        ),
     ] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,

@@ -282,3 +282,5 @@ def balance(found: Balance) -> None:
             )
         ],
     )
+    if found.closed is not None:
+        say(f"The account is closed: {found.closed}. State what was spent since: tacita budget reopen")

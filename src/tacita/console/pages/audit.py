@@ -21,6 +21,7 @@ _PROMISE = (
 
 KINDS = {
     "account-closed": "account closed, unused",
+    "account-reopened": "account reopened after a restore",
     "account-replaced": "account replaced, unused",
     "budget-raised": "budget raised",
     "block-adopted": "block adopted",
@@ -35,6 +36,8 @@ KINDS = {
     "invitations-made": "invitations created",
     "job-asked": "job requested",
     "job-cancelled": "job cancelled",
+    "ledger-fenced": "accounts closed by a restore",
+    "ledger-reopened": "new accounts allowed after a restore",
     "log-begun": "log started",
     "model-deleted": "model deleted",
     "model-exported": "model exported",
@@ -48,6 +51,7 @@ KINDS = {
     "signed-out": "signed out",
     "source-brought": "file uploaded",
     "source-removed": "file removed",
+    "state-copied": "state backed up",
     "tally-merged": "tally merged",
     "tally-taken": "tally exported",
     "token-ended": "token revoked",

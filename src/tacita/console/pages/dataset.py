@@ -70,6 +70,8 @@ async def dataset(visit: Visit, name: str) -> None:
 def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
     with kit.panel("Budget"):
         kit.text(f"{words.amount(balance['remaining'])} remaining", "big")
+        if balance.get("closed"):
+            kit.text("Closed since a restore: an operator must state what was spent before anything can be released.")
         kit.facts(
             {
                 "Budget": words.budget(balance["budget"]),

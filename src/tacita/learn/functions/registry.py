@@ -28,6 +28,7 @@ from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.sealing import Seal
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
+from tacita.store.fence import halt_paths
 from tacita.store.schema import answers, model_points, models
 
 __all__ = ["Entry", "Registry", "Stored", "check_name", "stored_of"]
@@ -195,13 +196,8 @@ class Registry:
 
     def halt_paths(self) -> int:
         """After a restore: no function with a noise path answers new points any more. Says how many did until now."""
-        halted = 0
         with self.database.writing() as connection:
-            for row in connection.execute(models.select().where(models.c.state == "active").with_for_update()).all():
-                if json.loads(row.about)["form"] == "path":
-                    connection.execute(models.update().where(models.c.id == row.id).values(state="moved"))
-                    halted += 1
-        return halted
+            return halt_paths(connection)
 
     # -- ending -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.path import MOST_POINTS, Path
 from tacita.learn.functions.registry import Entry, Registry
 from tacita.noise import Source
+from tacita.store.fence import check_open
 from tacita.store.schema import model_points, models
 
 __all__ = ["FunctionService"]
@@ -119,6 +120,7 @@ class FunctionService:
                     found = _known(connection, entry.id, list(wanted))  # another process may have been faster
                     new = [key for key in wanted if key not in found]
                     if new:
+                        check_open(self.registry.database, connection, entry.dataset)
                         self._check(entry, row, len(new))
                         self._catch_up(connection, entry, held)
                         before = path.kept

@@ -9,12 +9,19 @@
                               DP-SGD are tried on synthetic rows of that size (`tryout`): the best of them, DP-SGD only
                               if it is better by more than 2 %
 
-Numbers among the features are taken by the bins of the schema, which makes the model additive, where all have at least
-ten or one for each whole number, the number of people is public, and the tilt for so many columns is short: its width
-in rows, times the number of coordinates, at most a tenth of the people. On generated tables odds that bend then gain
-.05 of AUC and more; odds that are lines lose up to .02 at the edge of the rule and nothing well inside it.
+With a tilt, public figures decide two things more. The length of a tilt is its width in rows, times the number of
+coordinates, over the people: at 1 noise is about as large as what there is to learn.
 
-Privacy:  reads nothing private: the same public facts give the same method.
+    features    where it is longer than .3, as many as make it .2 or so are chosen privately, for a fifth of epsilon
+                (`methods.chosen`); at least three, and all if that would leave out fewer than a quarter. Where this was
+                so among generated tables, Adult and child at epsilon 0.1, AUC was .01 and accuracy .02 higher on
+                average and up to .1; where all features say a little, AUC was .01 lower
+    numbers     by nine nodes where the tilt is then at most .1 long, by five up to .25 and where features are chosen,
+                else, and with a penalty or without an intercept, as lines. Between nodes there are lines, so bins that
+                are coarse or bounds that are wide do no harm. On generated tables odds that bend gain .05 of AUC and
+                more, odds that are lines lose up to .01
+
+Privacy:  reads nothing private: the same public facts give the same method. Choices of features are paid by the plan.
           Claim: docs/claims/private-regression.md
 Utility:  which method is best depends on the data too, so no such rule is always right: `learn.compare` shows by how
           much they differ.
@@ -24,8 +31,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacita.domain import Attribute, Date, Numeric
 from tacita.errors import InvalidInput
+from tacita.learn.regression.methods.chosen import Chosen
 from tacita.learn.regression.methods.dpsgd import Sgd
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
@@ -34,11 +41,13 @@ from tacita.learn.regression.moments import Noise
 from tacita.learn.regression.problem import Method, Problem
 from tacita.learn.regression.tryout import can_be_tried, tried_errors
 
-__all__ = ["choose", "choose_numbers", "drowned"]
+__all__ = ["choose", "choose_features", "choose_numbers", "drowned"]
 
 _NEAR = 1.02
-_SHORT = 0.1  # tilt in rows, times coordinates, over people
-_FINE = 10  # bins of a number
+_LONG, _SHORT = 0.3, 0.2  # a tilt for which features are chosen, and about that of the ones that are
+_NODES = ((9, 0.1), (5, 0.25))  # nodes of a number, and the longest tilt for them
+_FEW_NODES = 5
+_LEAST, _MOST = 3, 0.75  # features that are chosen: their number, and their share
 _WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "Gaussian"}
 
 
@@ -78,30 +87,52 @@ def choose(setting: Problem) -> tuple[Method, str]:
     return best, f"{reason}; {size}{_hint(setting, best)}"
 
 
-def choose_numbers(plan: Tilted) -> tuple[Tilted, str]:
-    """The same plan, or that with numbers by their bins where its tilt is short; and why."""
-    setting, design = plan.setting, plan.setting.design
-    coded = replace(design, coded=True)
-    if setting.people is None or coded.widths == design.widths:
+def choose_features(plan: Tilted, *, nodes: bool) -> tuple[Tilted | Chosen, str]:
+    """The same plan, or one that first chooses features, where its tilt is long; and why. `nodes`: for numbers too."""
+    setting = plan.setting
+    if setting.people is None or _length(plan) <= _LONG:
         return plan, ""
-    coarse = [name for name in design.features if _is_coarse(design.domain[name])]
-    if coarse:
-        return plan, f"numbers as lines: bins of {coarse[0]} are too coarse"
-    wider = Tilted.plan(replace(setting, design=coded))
-    columns = f"{coded.columns} columns of bins"
-    rows = (wider.noise / wider.contrasts.size) ** 0.5
-    figure = rows * wider.contrasts.size / setting.people
-    if figure > _SHORT:
-        return plan, f"numbers as lines: with {columns} a tilt of {rows:.4g} rows is too long for so many people"
-    return wider, f"numbers by their bins: for {columns} a tilt of {rows:.4g} rows is short beside {setting.people:,}"
+    if nodes:
+        setting = _with_nodes(setting, _FEW_NODES)
+    whole = Tilted.plan(setting)
+    power = 2 if whole.sigma is None else 1.5  # of the length in the number of features
+    features = setting.design.blocks
+    picks = max(_LEAST, int(features * (_SHORT / _length(whole)) ** (1 / power)))
+    if picks > _MOST * features:
+        return plan, ""
+    found = Chosen(setting=setting, picks=picks)
+    why = f"the tilt is long beside {setting.people:,} people, so {picks} of {features} features are chosen privately"
+    return found, f"{why}, each at epsilon {found.choice:.3g}{_of_nodes(setting)}"
 
 
-def _is_coarse(attribute: Attribute) -> bool:
-    """Whether a number or a date has few bins, and not one for each of its values."""
-    if not isinstance(attribute, Numeric | Date) or attribute.size >= _FINE:
-        return False
-    values = isinstance(attribute, Numeric) and attribute.integer and attribute.bounds[1] - attribute.bounds[0] + 1
-    return not values or attribute.size < values
+def choose_numbers(plan: Tilted) -> tuple[Tilted, str]:
+    """The same plan, or one with numbers by nodes where its tilt is short; and why."""
+    setting = plan.setting
+    if setting.people is None or _with_nodes(setting, _FEW_NODES) is setting:
+        return plan, ""
+    for nodes, longest in _NODES:
+        wider = Tilted.plan(_with_nodes(setting, nodes))
+        if _length(wider) <= longest:
+            return wider, f"short enough beside {setting.people:,} people for {_of_nodes(wider.setting)[2:]}"
+    return plan, f"numbers as lines: with {nodes} nodes each a tilt is too long for {setting.people:,} people"
+
+
+def _with_nodes(setting: Problem, nodes: int) -> Problem:
+    """The same where there are no numbers, and where a penalty or a missing intercept is meant for lines."""
+    design = replace(setting.design, nodes=nodes)
+    lines = setting.penalty.size > 0 or not setting.intercept or design.names == setting.design.names
+    return setting if lines else replace(setting, design=design)
+
+
+def _of_nodes(setting: Problem) -> str:
+    nodes = setting.design.nodes
+    return f"; numbers by {nodes} nodes each" if nodes else ""
+
+
+def _length(plan: Tilted) -> float:
+    """The tilt in rows, times the number of coordinates, over the people."""
+    size = plan.contrasts.size
+    return float((plan.noise / size) ** 0.5 * size / (plan.setting.people or 1))
 
 
 def _can_be_tilted(setting: Problem) -> bool:

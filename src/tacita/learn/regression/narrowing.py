@@ -72,6 +72,8 @@ class NarrowedRegression:
     def __post_init__(self) -> None:
         if isinstance(self.narrow, bool) or not isinstance(self.narrow, int | float) or not 0 < self.narrow < 1:
             raise InvalidInput("must lie strictly between 0 and 1", field="narrow", value=self.narrow)
+        if self.base.numbers == "bins":
+            raise InvalidInput("takes numbers as lines, not by bins", field="narrow", value=self.narrow)
         if not self.base.intercept:
             hint = "The middle of what is found is none of the data's; fit without narrow"
             raise InvalidInput("needs an intercept", field="narrow", value=self.narrow, hint=hint)
@@ -87,7 +89,8 @@ class NarrowedRegression:
             names=names,
             medians=Aggregates(aggregates=asked).calibrate(domain, half, unit=unit, neighbours=neighbours),
             shells=_narrowest(len(names), half, unit, neighbours),
-            fit=self.base.calibrate(domain, rest, unit=unit, neighbours=neighbours),
+            # one column each: what is clipped and stretched as a number must be one
+            fit=replace(self.base, numbers="line").calibrate(domain, rest, unit=unit, neighbours=neighbours),
             budget=budget,
             neighbours=neighbours,
         )

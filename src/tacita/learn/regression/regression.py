@@ -24,8 +24,9 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import FeatureMap, Outside, Task
 from tacita.learn.fitted import FittedModel
-from tacita.learn.regression.auto import choose, choose_numbers
+from tacita.learn.regression.auto import choose, choose_features, choose_numbers
 from tacita.learn.regression.methods.adassp import AdaSSP
+from tacita.learn.regression.methods.chosen import Chosen
 from tacita.learn.regression.methods.dpme import Histogram
 from tacita.learn.regression.methods.dpsgd import Sgd
 from tacita.learn.regression.methods.functional import functional
@@ -71,7 +72,8 @@ class Regression:
         target: Attribute to predict.
         features: Attributes to predict from.
         task: "linear" for a number with bounds, "logistic" for two levels.
-        method: Method; "auto" chooses from public facts.
+        method: Method; "auto" chooses from public facts. Where it takes "tilted" and noise is long for the people, it
+            also chooses features, privately and for a part of the budget; "tilted" by its name takes all.
         penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
             from -1 to 1; for odds, beside that of their second-order form, where b is half. alpha 1 is ridge, 0 LASSO.
             A method that needs a ridge has at least that, and on the intercept too; `output` shrinks it as the rest.
@@ -84,7 +86,8 @@ class Regression:
             "population": of a line, they include sampling; the sum of squared targets is released too, which takes
             little with a delta, and rules out noise on cubes. Only moments have errors (functional, sufficient, auto).
         numbers: Numbers among the features: "line", one coefficient each; "bins", one for each bin of the schema, so
-            that the model is additive; "auto" takes bins where odds are fitted with a tilt that is short enough.
+            that the model is additive; "auto" takes a line from node to node where odds are fitted with a tilt that is
+            short enough.
     """
 
     target: str
@@ -153,9 +156,16 @@ class Regression:
             method, why = choose(setting)
         else:
             method, why = _PLANS[self.method](setting), "as asked"
+        reasons = [why]
+        if self.method == "auto" and isinstance(method, Tilted):
+            method, more = choose_features(method, nodes=self.numbers == "auto")
+            reasons.append(more)
         if self.numbers == "auto" and isinstance(method, Tilted):
             method, more = choose_numbers(method)
-            setting, why = method.setting, f"{why}; {more}" if more else why
+            reasons.append(more)
+        if isinstance(method, Tilted | Chosen):
+            setting = method.setting
+        why = "; ".join(filter(None, reasons))
         return CalibratedRegression(recipe=self, domain=domain, setting=setting, method=method, why=why)
 
     def as_dict(self) -> dict[str, Any]:

@@ -6,8 +6,10 @@ nothing.
     queued -> running -> done | failed | cancelled
                       -> cancelling -> cancelled | done
 
-A worker claims a job by a conditional update, so that two cannot run it at once, and beats while it runs. A
-job whose heart has stopped is queued again. The number of the attempt is the fence: a worker that was thought
+Workers of any number of hosts share the table, and none of them leads. A worker claims a job by a conditional update,
+so that two cannot run it at once, and beats while it runs, by the clock of the database. A job whose heart has stopped
+is queued again by whichever worker looks first. One that a stopping worker hands back has not failed: that attempt is
+not counted against it. The number of the attempt is the fence: a worker that was thought
 dead cannot write into the attempt of another. Every attempt of a job uses the same ledger key, so that
 however often it starts, it is charged once and only the answer that was stored first exists.
 
@@ -72,6 +74,7 @@ class Job:
     note: str
     attempts: int
     created: dt.datetime
+    handed_back: int = 0
     finished: dt.datetime | None = None
     result: str | None = None
     error: Mapping[str, Any] | None = None
@@ -149,16 +152,16 @@ class Jobs:
 
     Args:
         database: Holds the jobs.
-        queue_file: Holds the queue.
+        queue_file: Holds the queue; the state database holds it if there is none.
         stale_seconds: A running job that has given no sign for so long is queued again.
         most_attempts: How often a job is started before it counts as failed.
     """
 
     def __init__(
-        self, database: Database, *, queue_file: Path, stale_seconds: float = 30.0, most_attempts: int = 3
+        self, database: Database, *, queue_file: Path | None, stale_seconds: float = 30.0, most_attempts: int = 3
     ) -> None:
         self._database, self._stale, self._most = database, stale_seconds, most_attempts
-        self.queue = Queue(queue_file)
+        self.queue = Queue(database if queue_file is None else queue_file)
         self._mine: dict[str, Job] = {}  # what this process runs right now
 
     def close(self) -> None:
@@ -263,11 +266,11 @@ class Jobs:
 
     def recover(self) -> None:
         """Queue again what a killed worker has left, and what the queue has lost."""
-        cutoff = now() - dt.timedelta(seconds=self._stale)
+        stopped = jobs.c.heartbeat < self._database.time(ago=dt.timedelta(seconds=self._stale))
         with self._database.reading() as connection:
-            dead = connection.execute(jobs.select().where(jobs.c.state.in_(_ACTIVE), jobs.c.heartbeat < cutoff)).all()
+            dead = connection.execute(jobs.select().where(jobs.c.state.in_(_ACTIVE), stopped)).all()
         for row in dead:
-            self._revive(_read(row), cutoff)
+            self._revive(_read(row), stopped)
         with self._database.reading() as connection:
             waiting = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "queued")).scalars().all()
         known = self.queue.waiting() if waiting else set()
@@ -278,23 +281,24 @@ class Jobs:
     def hand_back(self) -> None:
         """Before this process ends: let others take over at once what it runs."""
         for job in list(self._mine.values()):
-            self._move(job.id, ("running",), {"state": "queued"}, attempt=job.attempts)
+            values = {"state": "queued", "handed_back": jobs.c.handed_back + 1}
+            if self._move(job.id, ("running",), values, attempt=job.attempts):
+                self.queue.put(job.id)
 
-    def _revive(self, job: Job, cutoff: dt.datetime) -> None:
-        still = (jobs.c.heartbeat < cutoff,)
+    def _revive(self, job: Job, *still: sa.ColumnElement[bool]) -> None:
         if job.state == "cancelling":
             self._move(job.id, ("cancelling",), {"state": "cancelled", "finished": now()}, *still)
-        elif job.attempts >= self._most:
+        elif job.attempts - job.handed_back >= self._most:
             error = internal_fault().as_dict() | {"status": 500}
             end = {"state": "failed", "finished": now(), "error": json.dumps(error)}
             end["note"] = f"gave up after {job.attempts} attempts"
             self._move(job.id, ("running",), end, *still, attempt=job.attempts)
-        else:
+        elif self._move(job.id, ("running",), {"state": "queued"}, *still, attempt=job.attempts):
             logs.line("job resumed", job=job.id, attempt=job.attempts + 1)
-            self._move(job.id, ("running",), {"state": "queued"}, *still, attempt=job.attempts)
 
     def _claim(self, id: str) -> Job | None:
-        values = {"state": "running", "attempts": jobs.c.attempts + 1, "heartbeat": now(), "note": ""}
+        values = {"state": "running", "attempts": jobs.c.attempts + 1, "note": ""}
+        values["heartbeat"] = self._database.time()
         try:
             return self.get(id) if self._move(id, ("queued",), values) else None
         except TacitaError as error:
@@ -324,7 +328,7 @@ class Jobs:
         logs.line("job ended", job=job.id, kind=job.kind, state=end["state"], attempt=job.attempts)
 
     def _step(self, job: Job, fraction: float, note: str) -> None:
-        values = {"progress": fraction, "note": note[:200], "heartbeat": now()}
+        values = {"progress": fraction, "note": note[:200], "heartbeat": self._database.time()}
         if not self._move(job.id, ("running",), values, attempt=job.attempts):
             raise Cancelled
 
@@ -336,7 +340,7 @@ class Jobs:
         def beat() -> None:
             while not stop.wait(self._stale / 4):
                 with suppress(SourceUnavailable):
-                    self._move(job.id, _ACTIVE, {"heartbeat": now()}, attempt=job.attempts)
+                    self._move(job.id, _ACTIVE, {"heartbeat": self._database.time()}, attempt=job.attempts)
 
         thread = threading.Thread(target=beat, name=f"heart of {job.id}", daemon=True)
         thread.start()
@@ -403,6 +407,7 @@ def _read(row: sa.Row[Any]) -> Job:
         progress=row.progress,
         note=row.note,
         attempts=row.attempts,
+        handed_back=row.handed_back,
         created=aware(row.created),
         finished=aware(row.finished) if row.finished else None,
         result=row.result,

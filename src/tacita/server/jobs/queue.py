@@ -1,4 +1,9 @@
-"""The queue that wakes workers: huey on a SQLite file. It carries ids of jobs and nothing else."""
+"""The queue that wakes workers: huey, on a SQLite file or in the state database. It carries ids of jobs only.
+
+a file        for the processes of one host; the default where the state is SQLite
+the state     for processes of all hosts that share it; the default where the state is PostgreSQL. Workers take
+              messages with SELECT ... FOR UPDATE SKIP LOCKED: none waits for another, and none is the leader
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from huey import SqliteHuey
+import sqlalchemy as sa
+from huey import Huey, SqliteHuey
 from huey.registry import Message
 from huey.serializer import Serializer
+from huey.storage import BlackHoleStorage
 
 from tacita.server.http import logs
-from tacita.store import private_file
+from tacita.store import Database, private_file
+from tacita.store.schema import job_queue
 
 __all__ = ["Queue"]
 
@@ -32,17 +40,59 @@ class _Json(Serializer):  # type: ignore[misc]  # huey has no types
         return Message(*json.loads(data))._replace(name=f"{__name__}.{_NAME}")
 
 
+class _InState(BlackHoleStorage):  # type: ignore[misc]  # huey has no types
+    """Messages in the state database. Nothing is scheduled and no result is kept, so the rest stores nothing."""
+
+    def __init__(self, name: str, *, database: Database, **_: Any) -> None:
+        super().__init__(name)
+        self._database = database
+
+    def enqueue(self, data: bytes, priority: float | None = None) -> None:
+        with self._database.writing() as connection:
+            connection.execute(job_queue.insert().values(message=data))
+
+    def dequeue(self) -> bytes | None:
+        if not self.queue_size():  # most looks find nothing, and must not take SQLite's write lock
+            return None
+        first = job_queue.select().order_by(job_queue.c.number).limit(1).with_for_update(skip_locked=True)
+        with self._database.writing() as connection:
+            row = connection.execute(first).one_or_none()
+            if row is None:
+                return None
+            connection.execute(job_queue.delete().where(job_queue.c.number == row.number))
+            return bytes(row.message)
+
+    def queue_size(self) -> int:
+        with self._database.reading() as connection:
+            return int(connection.execute(sa.select(sa.func.count()).select_from(job_queue)).scalar_one())
+
+    def enqueued_items(self, limit: int | None = None) -> list[bytes]:
+        query = sa.select(job_queue.c.message).order_by(job_queue.c.number).limit(limit)
+        with self._database.reading() as connection:
+            return [bytes(message) for message in connection.execute(query).scalars()]
+
+    def flush_queue(self) -> None:
+        with self._database.writing() as connection:
+            connection.execute(job_queue.delete())
+
+
 class Queue:
     """Ids of jobs that wait for a worker.
 
     Args:
-        file: Where the queue is kept; its folder is made.
+        place: A file, whose folder is made; or the state database.
     """
 
-    def __init__(self, file: Path) -> None:
-        private_file(file)
+    def __init__(self, place: Path | Database) -> None:
         self._work: Callable[[str], None] | None = None
-        self._huey = SqliteHuey("tacita", filename=str(file), results=False, serializer=_Json(), fsync=True, timeout=10)
+        self._huey: Any
+        if isinstance(place, Database):
+            self._huey = Huey("tacita", storage_class=_InState, results=False, serializer=_Json(), database=place)
+        else:
+            private_file(place)
+            self._huey = SqliteHuey(
+                "tacita", filename=str(place), results=False, serializer=_Json(), fsync=True, timeout=10
+            )
         self._task = self._huey.task(name=_NAME)(self._run)
         self._lock = threading.Lock()
 
@@ -71,7 +121,7 @@ class Queue:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; the state database is left open, since others use it."""
         self._huey.storage.close()
 
     def _run(self, id: str) -> None:

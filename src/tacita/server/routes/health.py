@@ -26,7 +26,9 @@ async def healthz() -> Health:
 
 @router.get("/readyz", summary="Whether the state database can be reached, jobs are done and the disk has space")
 def readyz(request: Request, services: Services_) -> Health:
-    """503 otherwise."""
+    """503 otherwise, and from the signal on that ends the server."""
+    if getattr(request.app.state, "draining", False):
+        raise SourceUnavailable("ends, and takes no new work", field="server", hint="Ask another server process")
     worker = getattr(request.app.state, "worker", None)
     if worker is not None and worker.lost:
         raise SourceUnavailable("its worker died again and again", field="worker", hint="See the log; start it again")

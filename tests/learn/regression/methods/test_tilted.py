@@ -34,7 +34,8 @@ DOMAIN = Domain(
 
 
 def plan_of(budget, features=("a", "b", "c"), neighbours=ADD, people=2000, domain=DOMAIN, unit=ROW, **more):
-    recipe = Regression(target="y", features=features, task="logistic", method="tilted", people=people, **more)
+    about = {"task": "logistic", "method": "tilted", "numbers": "line"} | more
+    recipe = Regression(target="y", features=features, people=people, **about)
     return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours)
 
 
