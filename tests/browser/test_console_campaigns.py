@@ -42,7 +42,7 @@ def answer(service, id: str, count: int, seed: int) -> None:
         client.send_reports(id, sent)
 
 
-def test_an_owner_runs_a_campaign(page, service, console, check_accessible, picture):
+def test_an_owner_runs_a_campaign(page, service, console, check_accessible, picture, tmp_path):
     console.sign_in(page, service, service.token())
     page.get_by_role("link", name="Campaigns").first.click()
     expect(page.get_by_text("There is no campaign yet.")).to_be_visible()
@@ -97,6 +97,16 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     expect(page.get_by_text("smokes = daily").first).to_be_visible()
     page.get_by_role("button", name="Check integrity").click()
     expect(page.get_by_text("1 % false reports by")).to_be_visible()
+    (tmp_path / "census.csv").write_text("smokes,count\nnever,7000\ndaily,3000\n")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload a public table").click()
+    chooser.value.set_files(tmp_path / "census.csv")
+    expect(page.get_by_text("Public tables: census.csv")).to_be_visible()
+    page.get_by_role("button", name="Publish with public tables").click()
+    expect(page.get_by_text("the public tables, which were trusted to")).to_be_visible()
+    with page.expect_download() as made:
+        page.get_by_role("button", name="Download all tables (JSON)").click()
+    assert "prior" in Path(made.value.path()).read_text()
     with page.expect_download() as made:
         page.get_by_role("link", name="synthetic rows").click()
     assert Path(made.value.path()).read_text().splitlines()[0] == '"smokes","region"'

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,21 @@ def test_bytes_that_are_no_text_are_told_to_the_owner_and_to_nobody_else(folder)
     assert "UTF-8" in done.err
 
 
+def _public_tables(folder, domain, people, here):
+    """Tables of another sample as a prior, of the plan and of what is published."""
+    counts = Counter(zip(people["A"].to_pylist(), people["E"].to_pylist(), strict=True))
+    (folder / "known.csv").write_text("A,E,count\n" + "".join(f"{a},{e},{n}\n" for (a, e), n in counts.items()))
+    told = good("collect", "tables", *here, "--prior", "known.csv")
+    assert "The prior was trusted to" in " ".join(told.split())
+    larger = json.loads(good("collect", "tables", *here, "--prior", "known.csv", "--by", "A,E,T", "--json"))
+    assert larger["releases"][0]["provenance"]["recipe"]["prior"]["trust"] > 0
+    (folder / "wrong.csv").write_text("A,count\nnobody,3\n")
+    assert run("collect", "tables", *here, "--prior", "wrong.csv").code == 2
+    assert run("collect", "tables", *here, "--prior", "known.csv", "--published", "raw").code == 2
+    asked = ("-s", "survey.yaml", "--pairs", "--respondents", "8000", "--epsilon", "1")
+    assert "Plan" in good("collect", "plan", *asked, "--prior", "known.csv")
+
+
 def test_collect(folder):
     ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "3000", "--epsilon", "2")
     shown = good("collect", "plan", *ask)
@@ -331,6 +347,7 @@ def test_a_campaign(folder):
     assert "not claimed" not in shown
     assert "Published as" in shown
     assert "not claimed" not in good("collect", "tables", *here, "--published", "modelled", "--by", "A,E,T")
+    _public_tables(folder, DOMAIN, simulate(8000, seed=2), here)
     agreed = json.loads(good("collect", "tables", *here, "--published", "consistent", "--json"))
     assert all(value >= 0 for release in agreed["releases"] for value in release["estimate"])
     assert "rejected" in good("collect", "test", *here, "--by", "O,T")
@@ -428,6 +445,8 @@ def test_a_campaign_for_a_number(folder, channel):
     assert abs(mean["mean"] - 50) < 5 * mean["std"] < 15
     assert "95% interval" in good("collect", "means", *here)
     assert "Means" in good("collect", "tables", *here)
+    if channel == "wave":
+        assert "Smoothed along the order" in " ".join(good("collect", "tables", *here, "--by", "age").split())
     assert "1 % of them" in good("collect", "tables", *here, "--check")
     (folder / "ages.csv").write_text("age\n" + "\n".join(str(5 + 10 * (n % 10)) for n in range(500)))
     simulated = json.loads(good("collect", "simulate", "ages.csv", *asked, "--json"))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.ports import free_port
@@ -39,6 +40,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.auth.tokens import Tokens
 from tacita.store import Database
+from tacita.tables.cells import Cells
 
 DOMAIN = Domain(
     attributes=(
@@ -240,6 +242,12 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         ((report, _),) = device.answer_sheet(sheet, {"smokes": "true"}, token=token)
         assert respondent.send_reports(invited.id, [report]).accepted == 1
     assert admin.collected(campaign.id, about="respondents")["smokes",].trust == "local"
+    known = admin.collected(campaign.id)["smokes",]
+    (tmp_path / "census.csv").write_text("smokes,count\ntrue,30\nfalse,70\n")
+    for prior in (tmp_path / "census.csv", Cells(known.domain, np.array([70.0, 30.0]))):
+        assert "prior" in admin.collected(campaign.id, prior=[prior])["smokes",].provenance.recipe
+    with pytest.raises(InvalidInput, match="population"):
+        admin.collected(campaign.id, about="respondents", prior=[tmp_path / "census.csv"])
     ages = Domain(attributes=[Numeric(name="age", bounds=(0, 100), bins=5)])
     asked = admin.create_campaign(
         ages, [["age"]], epsilon=1.0, respondents=100, title="Ages", minimum=1, channel="hybrid"

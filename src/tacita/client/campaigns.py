@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -13,7 +14,8 @@ from tacita.client.calls import Calls
 from tacita.collect.device.question import Report
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
-from tacita.tables.release import Releases
+from tacita.tables.cells import Cells
+from tacita.tables.release import Release, Releases
 from tacita.wire import (
     Accepted,
     BlindSignature,
@@ -168,6 +170,7 @@ class CampaignCalls(Calls):
         about: Literal["population", "respondents"] = "population",
         published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] | None = None,
         by: Sequence[str] = (),
+        prior: Iterable[str | Path | Cells | Release | Releases] = (),
     ) -> Releases:
         """Return tables from the reports of a campaign so far, all with intervals.
 
@@ -179,11 +182,37 @@ class CampaignCalls(Calls):
                 or an average of the last two.
                 Without it "auto" for the population, and "raw" for those who answered.
             by: Only the table over these attributes, which may be larger than any question.
+            prior: Public tables or releases of some attributes, for "auto" and "modelled": files (CSV, Parquet, JSON of
+                releases), tables or releases. How far they are trusted follows from the reports. They must be public:
+                what is published may show them.
         """
+        tables = list(prior)
+        if tables:
+            return self._collected_with_prior(id, about, published, by, tables)
         path = f"/v1/campaigns/{quote(id, safe='')}/releases"
         query = {"about": about, "published": published, "by": ",".join(by)}
         query = {name: value for name, value in query.items() if value not in (None, "")}
         return Releases.from_json(self._get(path, query).decode())
+
+    def _collected_with_prior(
+        self,
+        id: str,
+        about: str,
+        published: str | None,
+        by: Sequence[str],
+        tables: Sequence[str | Path | Cells | Release | Releases],
+    ) -> Releases:
+        from tacita.collect.estimating.prior import plain_table  # loads the estimators, which few calls need
+
+        if about != "population":
+            raise InvalidInput("must be the population where a prior is given", field="about", value=about)
+        body = {
+            "prior": [plain_table(table) for table in tables],
+            "published": published or "auto",
+            "by": list(by),
+        }
+        path = f"/v1/campaigns/{quote(id, safe='')}/releases"
+        return Releases.from_json(self._post(path, body, safe=True).decode())
 
     def collected_means(self, id: str, level: float = 0.95) -> list[MeanInfo]:
         """Return the means of numbers from the reports of a campaign so far, with intervals.

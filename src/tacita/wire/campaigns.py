@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
@@ -31,6 +31,8 @@ __all__ = [
     "NewWave",
     "PlannedCollection",
     "PlannedQuestion",
+    "PublicTable",
+    "PublishWithPrior",
     "Redemption",
     "ReportBatch",
     "RoundsModel",
@@ -83,6 +85,39 @@ class CollectionPlan(RequestModel):
     turns: int = Field(
         default=1, ge=1, le=1000, description="Number of the waves in which each respondent answers, chosen at random."
     )
+
+
+class PublicTable(RequestModel):
+    """A public table of some attributes: as CSV, as releases of Tacita, or as shares."""
+
+    csv: str | None = Field(
+        default=None, description="A column for each attribute, and `count` or `share`; without these, public rows."
+    )
+    releases: dict[str, Any] | None = Field(default=None, description="A release or releases, as their JSON form is.")
+    attributes: list[str] | None = None
+    levels: list[list[str]] | None = Field(default=None, description="Levels of each attribute, in the table's order.")
+    shares: list[Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = Field(
+        default=None, description="Shares or counts of all cells in row-major order."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> PublicTable:
+        listed = self.attributes is not None and self.levels is not None and self.shares is not None
+        if [self.csv is not None, self.releases is not None, listed].count(True) != 1:
+            raise ValueError("give csv, or releases, or attributes with levels and shares")
+        return self
+
+
+class PublishWithPrior(RequestModel):
+    """Public tables, and the tables to publish with them."""
+
+    prior: list[PublicTable] = Field(
+        min_length=1,
+        max_length=1000,
+        description="Tables that are public, or releases. Never private ones: what is published may show them.",
+    )
+    published: Literal["auto", "modelled"] = "auto"
+    by: list[str] = Field(default=[], description="Attributes of one table, which may be larger than any question.")
 
 
 class RoundsModel(RequestModel):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacita.collect.estimating.empirical import _towards_mean, kept_shares, shrink_singles
+from tacita.collect.estimating.empirical import _towards_mean, kept_shares, shrink_singles, shrunk_parameters
 from tacita.collect.estimating.interactions import Interactions
 from tacita.domain import Categorical, Domain
 
@@ -65,3 +65,20 @@ def test_kept_shares_are_the_posterior_mean():
     slab = share * np.exp(-0.5 * seen**2 / (1 + spread)) / np.sqrt(1 + spread)
     best = slab / (slab + (1 - share) * np.exp(-0.5 * seen**2)) * spread / (1 + spread) * seen
     assert ((found - truth) ** 2).mean() == pytest.approx(((best - truth) ** 2).mean(), rel=0.02)
+
+
+def test_shrunk_parameters_are_what_shrinkage_follows_less_of_the_noise():
+    rng, count, noise = np.random.default_rng(8), 40, 0.03
+    domain = Domain(attributes=[Categorical(name=f"x{i}", levels=["no", "yes"]) for i in range(count)])
+    truth, saved, followed = rng.normal(0, 0.03, count), [], []
+    for _ in range(200):
+        measured = Interactions.empty(domain)
+        error = rng.normal(0, noise, count)  # of one free number: half of it on each level has variance noise^2 / 2
+        moved = (truth + error) / np.sqrt(2)
+        measured.singles[:] = np.stack([moved, -moved], axis=1).reshape(-1)
+        measured.single_precision[:] = 1 / noise**2
+        off = np.sqrt(2) * shrink_singles(measured).singles.reshape(count, 2)[:, 0] - truth
+        followed.append(count - float(error @ off) / noise**2)
+        saved.append(shrunk_parameters(measured))
+    assert 0.1 * count < np.mean(saved) < 0.9 * count
+    assert np.mean(followed) == pytest.approx(np.mean(saved), rel=0.15)

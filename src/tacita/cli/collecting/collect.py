@@ -14,6 +14,7 @@ from tacita.collect.analysis import findings
 from tacita.collect.channels.wiring import MAKERS
 from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.collect.estimating.means import CollectedMean, collected_means
+from tacita.collect.estimating.prior import Prior
 from tacita.collect.estimating.tally import simulate as simulate_collection
 from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.phases import FIRST, simulate_phases
@@ -37,10 +38,13 @@ __all__ = [
     "Pairs",
     "PenaltyName",
     "PhasesOption",
+    "PriorFiles",
     "Respondents",
     "Turns",
     "Waves",
     "app",
+    "dependence_of",
+    "prior_of",
     "show_design",
     "show_means",
     "workload_of",
@@ -103,8 +107,33 @@ Turns = Annotated[
     typer.Option("--turns", help="With --waves: number of waves in which each respondent answers, chosen at random."),
 ]
 Dependence = Annotated[
-    float, typer.Option(help="Expected distance of tables from independence (total variation). Your own guess.")
+    float,
+    typer.Option(
+        help="Expected distance of tables from independence (total variation). Your own guess; that of --prior, if it "
+        "has pairs."
+    ),
 ]
+
+
+PriorFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prior",
+        help="A public table or a release of some attributes: CSV or Parquet with a column for each attribute and "
+        "`count` or `share`, or a release as JSON. Several may be given. Never a private table: results may show it.",
+    ),
+]
+
+
+def prior_of(domain: Domain, files: list[str] | None) -> Prior | None:
+    """Read the public tables that the options name."""
+    return Prior.read(domain, *files) if files else None
+
+
+def dependence_of(prior: Prior | None, dependence: float) -> float:
+    """The dependence to plan for: that of the pairs of a prior, where it has some."""
+    found = None if prior is None else prior.dependence()
+    return dependence if found is None else min(found, 1.0)
 
 
 def workload_of(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
@@ -188,6 +217,7 @@ def plan(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    prior: PriorFiles = None,
     penalty: PenaltyName = "distance",
     phases: PhasesOption = "one",
     first: FirstShare = FIRST,
@@ -208,7 +238,7 @@ def plan(
         mode=mode,
         answers=answers,
         channel=channel,
-        dependence=dependence,
+        dependence=dependence_of(prior_of(domain, prior), dependence),
         penalty=penalty,
         phases=phases,
         first=first,
@@ -247,6 +277,7 @@ def simulate(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    prior: PriorFiles = None,
     penalty: PenaltyName = "distance",
     phases: PhasesOption = "one",
     first: FirstShare = FIRST,
@@ -256,7 +287,7 @@ def simulate(
 ) -> None:
     """Simulate a plan on data, every row a respondent. The result is simulated: not private, not for release."""
     domain = Domain.read(schema)
-    workload = workload_of(domain, by, pairs)
+    workload, known = workload_of(domain, by, pairs), prior_of(domain, prior)
     design = plan_collection(
         domain,
         workload,
@@ -265,7 +296,7 @@ def simulate(
         mode=mode,
         answers=answers,
         channel=channel,
-        dependence=dependence,
+        dependence=dependence_of(known, dependence),
         penalty=penalty,
         phases=phases,
         first=first,
@@ -276,10 +307,10 @@ def simulate(
     if all(question.asks_mean for question in design.questions):
         _show_simulated_means(design, means, json)
         return
-    published = findings.published(tally)
+    published = findings.published(tally, prior=known)
     asked = {question.attributes for question in design.questions if question.asks_mean}
     tables = [key for key in workload if key not in asked]
-    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in tables]
+    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k, prior=known) for k in tables]
     if json:
         values = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
         way = next(iter(published.values())).provenance.recipe["published"]

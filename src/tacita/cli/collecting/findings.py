@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from tacita.cli.collecting.campaign import CampaignId, campaigns_of
-from tacita.cli.collecting.collect import app, show_means
+from tacita.cli.collecting.collect import PriorFiles, app, prior_of, show_means
 from tacita.cli.parts import show
 from tacita.cli.parts.files import ROWS, check_files
 from tacita.cli.parts.options import Json, State
@@ -24,7 +24,7 @@ from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.models import write_bif
 from tacita.synthesize.writing import write_file
-from tacita.tables.release import Releases
+from tacita.tables.release import Release, Releases
 
 __all__: list[str] = []
 
@@ -63,6 +63,7 @@ def tables(
             "unbiased, from all reports that hold an attribute. raw: unbiased, each table alone. All have intervals."
         ),
     ] = "auto",
+    prior: PriorFiles = None,
     check: Annotated[
         bool,
         typer.Option(help="Show how far false reports could move a share, and test whether the tally looks honest."),
@@ -77,10 +78,13 @@ def tables(
         show_means(collected_means(tally))
         _show_integrity(tally, check)
         return
+    known = prior_of(tally.design.domain, prior)
     if by:
-        chosen = Releases(findings.table(tally, _names(text), published) for text in by)
+        chosen = Releases(findings.table(tally, _names(text), published, prior=known) for text in by)
+    elif published == "raw" and known is None:
+        chosen = campaigns.releases(id)
     else:
-        chosen = campaigns.releases(id) if published == "raw" else findings.published(tally, published)
+        chosen = findings.published(tally, published, prior=known)
     if json:
         print(chosen.to_json())
         return
@@ -90,7 +94,7 @@ def tables(
         single = findings.prevalences(tally)
         for release in single.values():
             show.release(release, f"{release.attributes[0]}, from {release.provenance.recipe['reports']:,} reports")
-        shown = [release for release in shown if len(release.attributes) > 1]
+        shown = [release for release in shown if len(release.attributes) > 1 or _is_moved(release)]
     for line in findings.explain(chosen):
         show.say(line)
     for release in shown:
@@ -99,6 +103,11 @@ def tables(
             show.say(_influence(found))
     show_means([] if by else collected_means(tally))
     _show_integrity(tally, check)
+
+
+def _is_moved(release: Release) -> bool:
+    """Whether published shares are others than the unbiased ones made possible."""
+    return not {"smoothed", "prior"}.isdisjoint(release.provenance.recipe)
 
 
 def _show_integrity(tally: Tally, check: bool) -> None:

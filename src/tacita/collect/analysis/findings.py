@@ -24,6 +24,7 @@ from tacita.collect.estimating.automatic import Automatic, Way, choose_way, make
 from tacita.collect.estimating.consistency import complete
 from tacita.collect.estimating.evidence import Evidence
 from tacita.collect.estimating.pooled import Pooling, pool_tables
+from tacita.collect.estimating.prior import Prior
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
@@ -65,7 +66,7 @@ _LIARS = 0.01
 """Share of reports whose influence is stated beside that of one."""
 
 
-def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releases:
+def published(tally: Tally, how: Published = "auto", *, seed: int = 0, prior: Prior | None = None) -> Releases:
     """The tables that were asked for, each with intervals.
 
     Args:
@@ -75,7 +76,10 @@ def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releas
             "singles" are products of single attributes, "modelled" ones are fitted together. "auto" takes "modelled",
             or "consistent" where its estimated error is clearly smaller, and says so.
         seed: Of the perturbations by which errors are estimated.
+        prior: Public tables or releases, for "auto" and "modelled"; how far they are trusted follows from the reports.
+            Intervals stay those of the unbiased tables.
     """
+    _check_prior(tally, how, prior)
     if how == "raw":
         return tally.releases()
     if _has_margins(tally):
@@ -85,7 +89,21 @@ def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releas
     pooled = pool_tables(tally, pooling)
     if how == "pooled":
         return pooled
-    return _published(tally, pooled, _made(evidence, pooling, how, seed), how)
+    return _published(tally, pooled, _made(evidence, pooling, how, seed, prior), how)
+
+
+def _check_prior(tally: Tally, how: Published, prior: Prior | None) -> None:
+    if prior is None:
+        return
+    if how not in ("auto", "modelled"):
+        hint = "Leave the prior out: this way has no place for it"
+        raise InvalidInput("must be auto or modelled where a prior is given", field="published", value=how, hint=hint)
+    if prior.simulated and not tally.simulated:
+        hint = "Anyone who knows its seed can undo its noise: take a real release"
+        raise InvalidInput("must not be a simulated release", field="prior", hint=hint)
+    if _has_margins(tally):
+        rule = "is for tables that were asked one by one, not for margins"
+        raise InvalidInput(rule, field="prior", hint="Publish without it")
 
 
 def _has_margins(tally: Tally) -> bool:
@@ -114,8 +132,12 @@ def _published_margins(tally: Tally, how: Published) -> Releases:
     return Releases(found)
 
 
-def _made(evidence: Evidence, pooling: Pooling, how: Way | Literal["auto"], seed: int) -> Automatic:
-    return choose_way(evidence, pooling, seed=seed) if how == "auto" else make_way(evidence, pooling, how)
+def _made(
+    evidence: Evidence, pooling: Pooling, how: Way | Literal["auto"], seed: int, prior: Prior | None = None
+) -> Automatic:
+    if how == "auto":
+        return choose_way(evidence, pooling, seed=seed, prior=prior)
+    return make_way(evidence, pooling, how, prior=prior)
 
 
 def _published(tally: Tally, pooled: Releases, made: Automatic, how: Published) -> Releases:
@@ -140,6 +162,11 @@ def _recipe(source: Release, made: Automatic, how: Published) -> dict[str, Any]:
     recipe = dict(source.provenance.recipe) | {"published": made.way}
     if made.classes is not None:
         recipe |= {"classes": made.classes}
+    smoothed = {name: round(used, 1) for name, used in made.smoothed.items() if name in source.attributes}
+    if smoothed:
+        recipe |= {"smoothed": smoothed}
+    if made.prior is not None:
+        recipe |= {"prior": dict(made.prior)}
     return recipe | ({"automatic": made.as_dict()} if how == "auto" else {})
 
 
@@ -165,6 +192,23 @@ def explain(releases: Releases) -> list[str]:
     recipes = {key: release.provenance.recipe for key, release in releases.items()}
     chosen = next((recipe["automatic"] for recipe in recipes.values() if "automatic" in recipe), None)
     lines = [] if chosen is None else [f"Published as {chosen['way']} ({chosen['why']})."]
+    smoothed = {
+        name: f"{name} (about {used:.0f} of {release.domain[name].size - 1} free shares kept)"
+        for release in releases.values()
+        for name, used in release.provenance.recipe.get("smoothed", {}).items()
+    }
+    if smoothed:
+        lines.append(
+            f"Smoothed along the order of their levels, as far as the reports allow: {', '.join(smoothed.values())}. "
+            "Intervals are those of the unbiased shares."
+        )
+    prior = next((recipe["prior"] for recipe in recipes.values() if "prior" in recipe), None)
+    if prior is not None:
+        lines.append(
+            f"The prior was trusted to {prior['trust']:.0%}, by estimated error "
+            f"(weights: {', '.join(f'{name} {weight:.0%}' for name, weight in prior['weights'].items())}). "
+            "Intervals are those of the unbiased tables, which use no prior."
+        )
     alone = [" x ".join(key) for key, recipe in recipes.items() if recipe.get("independent")]
     if alone:
         lines.append(
@@ -175,7 +219,9 @@ def explain(releases: Releases) -> list[str]:
     return lines
 
 
-def table(tally: Tally, attributes: Sequence[str], how: Published = "auto", *, seed: int = 0) -> Release:
+def table(
+    tally: Tally, attributes: Sequence[str], how: Published = "auto", *, seed: int = 0, prior: Prior | None = None
+) -> Release:
     """The table over some attributes, also over more than any question asked for together.
 
     A larger table is completed from those that were asked: its interval holds if no interaction of three or more
@@ -188,20 +234,22 @@ def table(tally: Tally, attributes: Sequence[str], how: Published = "auto", *, s
             entropy that the published tables allow; "singles" and "modelled" read it off the fitted model; "auto"
             takes the one of these that `published` takes.
         seed: Of perturbations and replicates.
+        prior: Public tables or releases, for "auto" and "modelled", as in `published`.
     """
+    _check_prior(tally, how, prior)
     names = tuple(attributes)
     match how:
         case "raw" | "pooled":
             return published(tally, how, seed=seed).project(names)
     if tally.releases().supports(names):
-        return published(tally, how, seed=seed).project(names)
+        return published(tally, how, seed=seed, prior=prior).project(names)
     domain = tally.design.domain.project(names)
     if domain.size > _MOST_CELLS:
         rule = f"must be a table of at most {_MOST_CELLS:,} cells to be completed"
         raise InvalidInput(rule, field="attributes", value=f"{domain.size:,}")
     evidence = Evidence.of(tally)
     pooling = Pooling.of(evidence)
-    made = _made(evidence, pooling, how, seed)
+    made = _made(evidence, pooling, how, seed, prior)
     like = next(iter(_published(tally, pool_tables(tally, pooling), made, how).values()))
     cells = complete(made.tables.values(), domain) if made.latent is None else made.latent.project(names)
     recipe = dict(like.provenance.recipe) | {"reconstructed": True, "independent": made.way == "singles"}

@@ -36,9 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.estimating.evidence import Evidence, Key
+from tacita.collect.estimating.ordered import is_ordered
 from tacita.collect.estimating.pooled import Pooling
+from tacita.collect.estimating.prior import Prior
 from tacita.collect.estimating.publish import FittedTables, fit_model, settle_small
-from tacita.models.mixture import Mixture
+from tacita.collect.estimating.rests import Describes
+from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import possible, settle
 
@@ -71,15 +74,19 @@ class Automatic:
         latent: The fitted model, where there is one.
         why: The reason in words.
         to_independence: Tables that carry no dependence any more, or a tenth of a standard error at most.
+        smoothed: The effective parameters of each attribute that was smoothed along its order.
+        prior: How far public tables were trusted, where a prior was given (`Weighed.as_dict`).
     """
 
     way: Way
     tables: Tables = field(repr=False)
     scores: Mapping[str, float]
     classes: int | None
-    latent: Mixture | None = field(repr=False)
+    latent: Describes | None = field(repr=False)
     why: str
     to_independence: tuple[Key, ...]
+    smoothed: Mapping[str, float] = field(default_factory=dict)
+    prior: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the provenance of what is published."""
@@ -90,16 +97,21 @@ class Automatic:
         }
 
 
-def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automatic:
+def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0, prior: Prior | None = None) -> Automatic:
     """Make the tables in every way, estimate the error of each, and take the best.
 
     Args:
         evidence: What was measured.
         pooling: Its pooled tables.
         seed: Of the perturbations, which protect no one.
+        prior: Public tables, of which `modelled` makes use.
     """
-    made = _Ways(evidence, pooling)
+    made = _Ways(evidence, pooling, prior)
     if all(len(key) == 1 for key in evidence.values):
+        if prior is not None:
+            return made.publish("modelled", why="only single attributes were asked, and a prior was given")
+        if any(is_ordered(evidence.domain, name) for (name,) in evidence.values):
+            return made.publish("modelled", why="single attributes, smoothed where their levels have an order")
         return made.publish("consistent", why="only single attributes were asked")
     cells = sum(values.size for values in evidence.values.values())
     if cells > _MOST_CELLS:
@@ -119,9 +131,11 @@ def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automa
     return made.publish(way, scores=scores, why=why)
 
 
-def make_way(evidence: Evidence, pooling: Pooling, way: Way) -> Automatic:
+def make_way(evidence: Evidence, pooling: Pooling, way: Way, *, prior: Prior | None = None) -> Automatic:
     """Make the tables in a way that the caller chose."""
-    return _Ways(evidence, pooling).publish(way, why="chosen by the caller")
+    if prior is not None and way != "modelled":
+        raise InvalidInput("must be auto or modelled where a prior is given", field="published", value=way)
+    return _Ways(evidence, pooling, prior).publish(way, why="chosen by the caller")
 
 
 def choosing_seconds(cells: int, tables: int) -> float:
@@ -147,14 +161,14 @@ def _is_product(table: Cells, slight: float) -> bool:
 class _Ways:
     """The tables of every way, made when they are asked for."""
 
-    def __init__(self, evidence: Evidence, pooling: Pooling) -> None:
-        self.evidence, self.pooling = evidence, pooling
+    def __init__(self, evidence: Evidence, pooling: Pooling, prior: Prior | None = None) -> None:
+        self.evidence, self.pooling, self.prior = evidence, pooling, prior
         self.variances = {key: float(np.mean(c.variance())) for key, c in pooling.covariances.items()}
 
     @cached_property
     def fitted(self) -> FittedTables:
         """The latent classes."""
-        return fit_model(self.evidence)
+        return fit_model(self.evidence, prior=self.prior)
 
     def tables(self, way: Way) -> Tables:
         """The tables of one way, before they are settled."""
@@ -185,13 +199,15 @@ class _Ways:
             to_independence=tuple(
                 key for key, table in found.items() if len(key) > 1 and _is_product(table, slight[key])
             ),
+            smoothed=self.fitted.smoothed if way != "consistent" else {},
+            prior=self.fitted.weighed.as_dict() if way == "modelled" and self.fitted.weighed else None,
         )
 
-    def _one(self) -> Mixture:
+    def _one(self) -> Describes:
         return self.fitted.one
 
-    def _model(self) -> Mixture:
-        return self.fitted.model
+    def _model(self) -> Describes:
+        return self.fitted.latent
 
     def _settled(self, way: Way) -> Tables:
         found = self.tables(way)
@@ -216,7 +232,7 @@ def _scores(made: _Ways, weights: Mapping[Key, float], seed: int) -> dict[str, f
         way: sum(weights[key] * float(np.sum((evidence.values[key] - found[key].values) ** 2)) for key in weights)
         for way, found in tables.items()
     }
-    scores["singles"] += 2 * made.fitted.one.parameters
+    scores["singles"] += 2 * (made.fitted.one.parameters - made.fitted.saved)
     scores["modelled"] += 2 * made.fitted.parameters
     for _ in range(_DRAWS):
         errors = {key: evidence.error(key, rng, pooled[key]) for key in weights}

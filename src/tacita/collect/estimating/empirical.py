@@ -18,7 +18,7 @@ Privacy: post-processing of reports; nothing is spent.   Claim page: docs/claims
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ from scipy.special import expit
 
 from tacita.collect.estimating.interactions import Interactions
 
-__all__ = ["TwoGroups", "kept_shares", "shrink_singles"]
+__all__ = ["TwoGroups", "kept_shares", "shrink_singles", "shrunk_parameters"]
 
 Array = NDArray[np.float64]
 
@@ -42,25 +42,56 @@ _CLOSE = 1e-6
 
 def shrink_singles(measured: Interactions) -> Interactions:
     """The same measurements with the shares of attributes shrunk towards the mean of those with the same labels."""
+    singles = measured.singles.copy()
+    for places, values, variances in _alike(measured):
+        for place, row in zip(places, _towards_mean(values, variances), strict=True):
+            singles[measured.blocks[place]] = row
+    return replace(measured, singles=singles)
+
+
+def shrunk_parameters(measured: Interactions) -> float:
+    """Effective parameters of single attributes that `shrink_singles` takes away."""
+    saved = 0.0
+    for _, values, variances in _alike(measured):
+        taken = 1 - _kept_differences(values, variances)
+        saved += (values.shape[1] - 1) * float(taken.sum() - taken.mean())  # their mean stays
+    return saved
+
+
+def _alike(measured: Interactions) -> Iterator[tuple[list[int], Array, Array]]:
+    """Attributes with the same labels: their places, measured shares and variances."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for place, name in enumerate(measured.domain.names):
         groups.setdefault(tuple(measured.domain[name].all_labels), []).append(place)
-    singles = measured.singles.copy()
     for places in groups.values():
         if len(places) >= _FEWEST:
-            values = np.stack([singles[measured.blocks[place]] for place in places])
+            values = np.stack([measured.singles[measured.blocks[place]] for place in places])
             known = [float(measured.single_precision[measured.blocks[place]].mean()) for place in places]
-            for place, row in zip(places, _towards_mean(values, 1 / np.array(known)), strict=True):
-                singles[measured.blocks[place]] = row
-    return replace(measured, singles=singles)
+            yield places, values, 1 / np.array(known)
 
 
 def _towards_mean(values: Array, variances: Array) -> Array:
     """Rows shrunk towards their mean; each has its own variance in every free direction."""
+    spread = _spread(values, variances)
+    if spread is None:
+        return values
+    weights = 1 / (spread + variances)
+    centre = np.asarray(weights @ values / weights.sum())
+    return np.asarray(centre + (spread / (spread + variances))[:, None] * (values - centre))
+
+
+def _kept_differences(values: Array, variances: Array) -> Array:
+    """The share that each row keeps of its difference from the mean."""
+    spread = _spread(values, variances)
+    return np.ones(len(values)) if spread is None else np.asarray(spread / (spread + variances))
+
+
+def _spread(values: Array, variances: Array) -> float | None:
+    """The variance of the rows around their mean, beside that of their noise; None where rows are too few."""
     rows, columns = values.shape
     free = (rows - 1) * (columns - 1)
     if free < 3:
-        return values
+        return None
 
     def mean(spread: float) -> Array:
         weights = 1 / (spread + variances)
@@ -70,14 +101,12 @@ def _towards_mean(values: Array, variances: Array) -> Array:
         squares = ((values - mean(spread)) ** 2).sum(axis=1)
         return float(np.sum(squares / (spread + variances))) - float(free - 2)
 
-    spread = 0.0
-    if excess(0.0) > 0:
-        high = float(np.max(((values - mean(0.0)) ** 2).sum(axis=1))) * rows + float(variances.max())
-        while excess(high) > 0:
-            high *= 4
-        spread = float(brentq(excess, 0.0, high))
-    centre = mean(spread)
-    return np.asarray(centre + (spread / (spread + variances))[:, None] * (values - centre))
+    if excess(0.0) <= 0:
+        return 0.0
+    high = float(np.max(((values - mean(0.0)) ** 2).sum(axis=1))) * rows + float(variances.max())
+    while excess(high) > 0:
+        high *= 4
+    return float(brentq(excess, 0.0, high))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

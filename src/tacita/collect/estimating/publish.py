@@ -10,8 +10,10 @@ Modelled tables, from all measured tables at once:
 
     interactions   averaged over all tables that hold them                                    (`interactions`)
     singles        shrunk towards the mean of attributes with the same labels                 (`empirical`)
+                   smoothed along the order of their levels, where they have one              (`ordered`)
     classes        1 to 6, with several priors, averaged by their estimated error             (`classes`)
     the rest       what classes leave of singles, pairs and larger tables, kept as far as it stands out (`rests`)
+    the prior      public tables, if some are given: averaged in by estimated error           (`weighing`)
 
 The number of classes and all strengths are chosen from releases only, so they cost no privacy. For the choice between
 these ways see `tacita.collect.estimating.automatic`.
@@ -21,19 +23,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.estimating.classes import CLASSES, Averaged, average_classes
-from tacita.collect.estimating.empirical import shrink_singles
+from tacita.collect.estimating.empirical import shrink_singles, shrunk_parameters
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, part_precisions
+from tacita.collect.estimating.ordered import smooth_singles
 from tacita.collect.estimating.pooled import pool_tables
-from tacita.collect.estimating.rests import Rests
+from tacita.collect.estimating.prior import Prior
+from tacita.collect.estimating.rests import Describes, Rests
 from tacita.collect.estimating.tally import Tally
+from tacita.collect.estimating.weighing import Weighed, weigh_prior
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
@@ -64,11 +69,15 @@ class FittedTables:
         tables: Of all tables that were asked, and of those wanted inside larger ones; corrected where one stands out of
             its noise, before they are settled.
         parameters: The effective number, of the fits and of what was added back.
+        smoothed: The effective number for each attribute that was smoothed along its order.
+        weighed: The average with a prior, where one was given.
     """
 
     averaged: Averaged
     tables: Tables = field(repr=False)
     parameters: float
+    smoothed: Mapping[str, float] = field(default_factory=dict)
+    weighed: Weighed | None = None
 
     @property
     def model(self) -> Mixture:
@@ -80,22 +89,36 @@ class FittedTables:
         """The model of one class: all attributes independent."""
         return self.averaged.one
 
+    @property
+    def latent(self) -> Describes:
+        """The model of tables that were not asked for."""
+        return self.model if self.weighed is None else self.weighed.model
 
-def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> FittedTables:
+    @property
+    def saved(self) -> float:
+        """Parameters of single attributes that smoothing leaves out."""
+        return sum(self.one.domain[name].size - 1 - used for name, used in self.smoothed.items())
+
+
+def fit_model(
+    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, prior: Prior | None = None
+) -> FittedTables:
     """Fit latent classes to all tables, and correct each table by what stands out of its noise.
 
     Args:
         evidence: What was measured.
         classes: Numbers of classes to try, beside one.
         seed: Of the fits' starts.
+        prior: Public tables, which are trusted as far as the reports support them.
     """
     if not evidence.values:
         raise InvalidInput("holds no table", field="tally")
-    measured = shrink_singles(Interactions.of(evidence))
+    measured, _ = smooth_singles(shrink_singles(Interactions.of(evidence)), evidence)
     found = average_classes(measured, classes=classes, seed=seed)
     # weighted once more, by the noise that measurements of the model itself would have
     precisions = part_precisions(evidence, {key: found.model.project(key).values for key in evidence.values})
-    measured = shrink_singles(Interactions.of(evidence, precisions))
+    plain = Interactions.of(evidence, precisions)
+    measured, smoothed = smooth_singles(shrink_singles(plain), evidence)
     found = average_classes(measured, near=found.fits)
     rests = Rests(evidence, measured, found.model)
     keys = (*evidence.values, *evidence.inside)
@@ -103,8 +126,15 @@ def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int
         averaged=found,
         tables={key: rests.corrected(key) for key in keys},
         parameters=found.parameters + rests.parameters,
+        smoothed=smoothed,
     )
-    return _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
+    fitted = replace(fitted, parameters=fitted.parameters - fitted.saved)
+    fitted = _beside_pairs(evidence, measured, fitted) if evidence.phased else fitted
+    if prior is None:
+        return fitted
+    used = fitted.parameters - shrunk_parameters(plain)
+    weighed = weigh_prior(evidence, plain, found, fitted.tables, used, prior)
+    return replace(fitted, tables=weighed.tables, parameters=weighed.parameters, weighed=weighed)
 
 
 def _beside_pairs(evidence: Evidence, measured: Interactions, fitted: FittedTables) -> FittedTables:
@@ -116,7 +146,7 @@ def _beside_pairs(evidence: Evidence, measured: Interactions, fitted: FittedTabl
     """
     rests = Rests(evidence, measured, fitted.one)
     alone = {key: rests.corrected(key) for key in fitted.tables}
-    parameters = rests.parameters + sum(size - 1 for size in measured.domain.shape)
+    parameters = rests.parameters + sum(size - 1 for size in measured.domain.shape) - fitted.saved
     weights = {key: 1 / float(np.mean(evidence.covariance(key).variance())) for key in evidence.values}
 
     def score(tables: Tables, used: float) -> float:

@@ -12,7 +12,8 @@ Privacy: post-processing of reports; nothing is spent.   Claim page: docs/claims
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,10 @@ from tacita.collect.estimating.empirical import kept_shares
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.interactions import Interactions, centred_margin
 from tacita.collect.estimating.shrink import shrink_weighted
-from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
 from tacita.tables.simplex import project_table
 
-__all__ = ["Rests"]
+__all__ = ["Describes", "Rests"]
 
 Array = NDArray[np.float64]
 
@@ -33,14 +33,22 @@ _DIRECTIONS = 3
 """Free numbers of the smaller attribute from which on a pair is shrunk by its singular values."""
 
 
+class Describes(Protocol):
+    """A description of the population: a model, or tables that were made from one."""
+
+    def project(self, attributes: Iterable[str]) -> Cells:
+        """The shares over these attributes."""
+
+
 class Rests:
     """The shrunk differences between measurements and a model, by their attributes.
 
     Attributes:
         parameters: The effective number: of each kept share, as many as its part has free numbers.
+        kept: Mean share that is kept, of parts of one attribute, of two, and of more; 0 where there are none.
     """
 
-    def __init__(self, evidence: Evidence, measured: Interactions, model: Mixture) -> None:
+    def __init__(self, evidence: Evidence, measured: Interactions, model: Describes) -> None:
         """Compute all of them.
 
         Args:
@@ -51,6 +59,7 @@ class Rests:
         self._evidence, self._measured, self._model = evidence, measured, model
         self._place = {name: number for number, name in enumerate(measured.domain.names)}
         self.parameters = 0.0
+        self.kept = {1: 0.0, 2: 0.0, 3: 0.0}
         self._singles = self._shrunk_singles()
         self._pairs = self._shrunk_pairs()
         self._larger = self._shrunk_larger()
@@ -83,6 +92,7 @@ class Rests:
         ]
         known = [measured.single_precision[block] for block in measured.blocks]
         kept = self._kept(rests, known, [max(size - 1, 1) for size in domain.shape])
+        self.kept[1] = float(kept.mean())
         return [share * rest for share, rest in zip(kept, rests, strict=True)]
 
     def _shrunk_pairs(self) -> dict[tuple[int, int], Array]:
@@ -96,6 +106,7 @@ class Rests:
         if not pairs:
             return {}
         kept = self._kept(rests, known, [max((domain.shape[a] - 1) * (domain.shape[b] - 1), 1) for a, b in pairs])
+        self.kept[2] = float(kept.mean())
         return {
             pair: _shrink_pair(rest, float(share), 1 / precision)
             for pair, rest, share, precision in zip(pairs, rests, kept, known, strict=True)
@@ -130,6 +141,7 @@ class Rests:
         if not found:
             return {}
         kept = kept_shares(squares, free, noise)
+        self.kept[3] = float(kept.mean())
         self.parameters += float(kept @ np.array(free))
         return {key: share * rest for (key, rest), share in zip(found.items(), kept, strict=True)}
 

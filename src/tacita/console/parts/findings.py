@@ -11,6 +11,7 @@ from nicegui import ui
 
 from tacita.console.page import Visit
 from tacita.console.parts import kit
+from tacita.console.parts.priors import show_priors
 from tacita.errors import Conflict
 
 __all__ = ["can_test", "show_findings", "together"]
@@ -46,6 +47,7 @@ def show_findings(visit: Visit, id: str, questions: Sequence[Mapping[str, Any]])
                 "Both need a campaign with tables of two attributes."
             )
         _rules(visit, id)
+        show_priors(visit, id, questions)
         _integrity(visit, id)
         _files(id, bool(tables))
 

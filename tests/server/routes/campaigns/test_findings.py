@@ -77,6 +77,48 @@ def test_what_cannot_be_asked(survey, what: str, status: int) -> None:
     assert response.headers["content-type"] == "application/problem+json"
 
 
+def test_public_tables_as_a_prior(survey) -> None:
+    world, path = survey
+    analyst = world.token("analyst")
+
+    def post(**body: Any) -> Any:
+        return world.call("POST", f"{path}/releases", json=body, token=analyst)
+
+    levels = DOMAIN["O"].all_labels
+    shares = simulate(6000, seed=3)["O"].to_pylist()
+    counts = [shares.count(level) for level in levels]
+    rows = "\n".join(f"{level},{count}" for level, count in zip(levels, counts, strict=True))
+    plain = Releases.from_json(world.call("GET", f"{path}/releases?published=modelled", token=analyst).text)
+    for prior in (
+        [{"csv": f"O,count\n{rows}\n"}],
+        [{"attributes": ["O"], "levels": [list(levels)], "shares": counts}],
+    ):
+        response = post(prior=prior)
+        assert response.status_code == 200, response.text
+        found = Releases.from_json(response.text)
+        assert found["O", "T"].provenance.recipe["prior"]["trust"] > 0.05
+        np.testing.assert_allclose(found["O", "T"].std(), plain["O", "T"].std())
+    larger = Releases.from_json(post(prior=prior, by=["A", "E", "O"], published="modelled").text)
+    assert larger["A", "E", "O"].values.sum() == pytest.approx(1)
+    for wrong in (
+        {"prior": []},
+        {"prior": [{}]},
+        {"prior": [{"csv": "O,count\nnowhere,1\n"}]},
+        {"prior": [{"attributes": ["O"], "levels": [list(levels)], "shares": [-1.0, 2.0]}]},
+        {"prior": [{"csv": "O\n", "attributes": ["O"], "levels": [["a"]], "shares": [1.0]}]},
+        {"prior": [{"releases": {"tacita": "nothing"}}]},
+        {"prior": prior, "published": "raw"},
+    ):
+        refused = post(**wrong)
+        assert refused.status_code == 422, (wrong, refused.text)
+        assert refused.headers["content-type"] == "application/problem+json"
+    assert world.call("POST", f"{path}/releases", json={"prior": prior}).status_code == 401
+    other = world.token("analyst", datasets=["x"])
+    assert world.call("POST", f"{path}/releases", json={"prior": prior}, token=other).status_code == 403
+    early = f"/v1/campaigns/{world.campaign()['id']}/releases"
+    assert world.call("POST", early, json={"prior": prior}, token=analyst).status_code == 409
+
+
 def test_findings_wait_for_the_minimum_and_need_a_token(world) -> None:
     path = f"/v1/campaigns/{world.campaign()['id']}"
     for what in ("releases", "test?by=smokes,x", "network", "rules", "integrity", "synthetic", "means"):

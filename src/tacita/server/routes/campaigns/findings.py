@@ -16,6 +16,7 @@ from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.rules import Rule, find_rules
 from tacita.collect.estimating.automatic import choosing_seconds
 from tacita.collect.estimating.means import collected_means
+from tacita.collect.estimating.prior import Prior
 from tacita.collect.estimating.tally import Tally
 from tacita.errors import InvalidInput
 from tacita.server.auth.auth import Services_, allow, check_scope
@@ -26,7 +27,16 @@ from tacita.server.jobs.computing import check_cost
 from tacita.server.releasing.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.services import Services
 from tacita.tables.release import Releases
-from tacita.wire import ChangeInfo, IntegrityInfo, MeanInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
+from tacita.wire import (
+    ChangeInfo,
+    IntegrityInfo,
+    MeanInfo,
+    NetworkInfo,
+    PublishWithPrior,
+    ReleasesModel,
+    RuleInfo,
+    VerdictInfo,
+)
 
 __all__ = ["router"]
 
@@ -114,6 +124,21 @@ async def get_releases(
     return ReleaseResponse(await _compute(compute_all, services, token, request, id, published=published))
 
 
+@router.post(
+    "/v1/campaigns/{id}/releases",
+    summary="Tables with error bars, with public tables as a prior",
+    response_model=None,
+    responses={200: {"model": ReleasesModel}},
+)
+async def publish_with_prior(
+    id: str, body: PublishWithPrior, token: Reader, services: Services_, request: Request
+) -> Response:
+    """Free, as without a prior. How far the public tables are trusted follows from the reports, and is in
+    `provenance.recipe.prior`. Intervals are those of the unbiased tables, which use no prior. Nothing is stored."""
+    compute = partial(_with_prior, body=body)
+    return ReleaseResponse(await _compute(compute, services, token, request, id, published=body.published))
+
+
 @router.get("/v1/campaigns/{id}/means", summary="Means of numbers with error bars")
 async def get_means(
     id: str,
@@ -196,6 +221,13 @@ async def get_rules(
     compute = partial(_rules, confidence=confidence, lift=lift, support=support, level=level)
     rules = await _compute(compute, services, token, request, id)
     return [RuleInfo.model_validate(rule.as_dict()) for rule in rules]
+
+
+def _with_prior(tally: Tally, body: PublishWithPrior) -> Releases:
+    prior = Prior.from_list(tally.design.domain, [table.model_dump() for table in body.prior])
+    if body.by:
+        return Releases([findings.table(tally, body.by, body.published, prior=prior)])
+    return findings.published(tally, body.published, prior=prior)
 
 
 def _since(services: Services, token: Token, id: str, wave: int | None) -> tuple[Tally, Tally]:
