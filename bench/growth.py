@@ -13,7 +13,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from bench.rows import Row
 from bench.verbs import PAID, SCHEMA, table_of, used_by
@@ -70,7 +73,8 @@ def run(*, quick: bool) -> list[Row]:
         for rows in (SMALL, *sizes):
             pa_csv.write_csv(table_of(rows), work / f"people{rows}.csv")
         (work / "people.yaml").write_text(SCHEMA)
-        return [row for verb, command in VERBS.items() for row in _grown(work, verb, command, sizes)]
+        grown = [row for verb, command in VERBS.items() for row in _grown(work, verb, command, sizes)]
+        return [*grown, *_wide(work, 200_000 if quick else 10_000_000)]
 
 
 def _grown(work: Path, verb: str, command: Sequence[str], sizes: Sequence[int]) -> list[Row]:
@@ -94,3 +98,36 @@ def _grown(work: Path, verb: str, command: Sequence[str], sizes: Sequence[int]) 
 def _used(work: Path, command: Sequence[str], rows: int) -> tuple[float, float]:
     filled = tuple(part.replace("{rows}", str(rows)) for part in command)
     return used_by(work, filled, f"people{rows}.csv")
+
+
+def _wide(work: Path, rows: int) -> list[Row]:
+    _write_wide(work, rows)
+    command = ("synthesize", "{data}", "-s", "wide.yaml", "-a", "people", *_SPENT, "--method", "quality")
+    filled = tuple(part.replace("{rows}", str(rows)) for part in command)
+    used_by(work, filled, "small.parquet")  # compiles
+    seconds, memory = used_by(work, filled, "wide.parquet")
+    bar = f"synthetic rows of {rows:,} rows and 300 columns"
+    return [
+        Row(bar=bar, ours=seconds, unit="CPU s"),
+        Row(bar=f"{bar}: memory", ours=memory, unit="MB", goal="<= 16000"),
+    ]
+
+
+def _write_wide(work: Path, rows: int) -> None:
+    names, rng = [f"c{at}" for at in range(300)], np.random.default_rng(3)
+    lines = [f"- {{name: {name}, kind: numeric, bounds: [0, 3], bins: 4, integer: true}}" for name in names]
+    (work / "wide.yaml").write_text("\n".join(["tacita: 1", "attributes:", *lines]) + "\n")
+    for file, whole in (("small.parquet", SMALL), ("wide.parquet", rows)):
+        writer = None
+        for start in range(0, whole, 500_000):
+            some = min(500_000, whole - start)
+            codes, columns = rng.integers(0, 4, some, dtype=np.uint8), {}
+            for name in names:
+                columns[name] = codes
+                fresh = rng.integers(0, 4, some, dtype=np.uint8)
+                codes = np.where(rng.random(some, dtype=np.float32) < 0.7, codes, fresh)
+            table = pa.table(columns)
+            writer = writer or pq.ParquetWriter(work / file, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()

@@ -92,7 +92,7 @@ def used_by(work: Path, command: tuple[str, ...], data: str) -> tuple[float, flo
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"TACITA_HOME": home, "XDG_STATE_HOME": home, "HOME": home}
         environment["NUMBA_CACHE_DIR"] = str(work / "kernels")
-        opened = ("budget", "open", "people", "--unit", "row", "--epsilon", "1000")
+        opened = ("budget", "open", "people", "--unit", "row", "--epsilon", "1000", "--delta", "1e-3")
         for each in (opened, tuple(part.format(data=data) for part in command)):
             done = subprocess.run(
                 [sys.executable, "-c", RUN, *each], cwd=work, env=environment, check=False, capture_output=True
