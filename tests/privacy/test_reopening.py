@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from contextlib import suppress
 from fractions import Fraction
@@ -202,6 +203,21 @@ def test_a_charge_without_an_answer_is_not_run_a_second_time(story):
     reopen(ledger, "a", HighWaterMark(spent=0.25))
     story.spend(ledger, key="k")
     assert float(ledger.balance("a").spent) == 0.5
+
+
+@pytest.mark.parametrize("key", ["before-restore:{}", "lost:{}", "unknown:{}", "{}"])
+def test_no_key_that_can_be_guessed_runs_a_charge_again(story, key):
+    """An identifier of a charge is in its history, for everyone who reads that."""
+    waiting = story.lost.reserve("a", story.event, key="k", **WHO)
+    story.back_up()
+    story.lost.settle(waiting, "given out")
+    story.spend(story.lost)
+    ledger = story.restored()
+    reopen(ledger, "a", HighWaterMark(history=list(story.lost.export("a"))))
+    for charge in [json.loads(line) for line in ledger.export("a")][1:]:
+        before = ledger.balance("a").spent
+        story.spend(ledger, key=key.format(charge["id"]))
+        assert ledger.balance("a").spent > before
 
 
 def test_a_lost_charge_of_an_export_is_not_found_by_its_key(story):

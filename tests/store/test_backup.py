@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
+import os
+import sqlite3
 import stat
 import threading
 
@@ -177,6 +180,54 @@ def test_only_a_copy_is_restored(empty, tmp_path):
             restore(file, empty("sqlite"))
     with pytest.raises(InvalidInput, match="folder that exists"):
         back_up(empty("sqlite"), tmp_path / "no" / "such")
+
+
+@pytest.mark.parametrize("folder", ["plain", "who?x", "a%41", "b#y", "sp ace"])
+def test_names_of_files_mean_nothing(empty, tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    first, file = empty("sqlite"), tmp_path / folder / f"{folder}.state"
+    Ledger(first).open("a", budget=Budget.pure(1), **TERMS)
+    back_up(first, file)
+    file.chmod(0o400)
+    assert restore(file, empty("sqlite")).closed == 1
+    assert [each.name for each in (tmp_path / folder).iterdir()] == [file.name]
+    assert {each.name for each in tmp_path.iterdir() if each.is_dir()} == {folder}
+
+
+def test_a_state_with_changes_beside_it_is_no_copy(empty, tmp_path):
+    """SQLite would read them, and a copy of the file alone would lack them."""
+    first = empty("sqlite")
+    Ledger(first).open("a", budget=Budget.pure(1), **TERMS)
+    assert first.file is not None
+    assert first.file.with_name(f"{first.file.name}-wal").stat().st_size
+    with pytest.raises(InvalidInput, match="changes in a file beside it"):
+        restore(first.file, empty("sqlite"))
+
+
+def test_a_damaged_copy_is_refused(empty, tmp_path):
+    first, file = empty("sqlite"), tmp_path / "backup"
+    ledger = Ledger(first)
+    ledger.open("a", budget=Budget.pure(1000), **TERMS)
+    for number in range(100):
+        ledger.settle(ledger.reserve("a", Pure(epsilon=1), **WHO), f"answer {number}" * 50)
+    back_up(first, file)
+    whole = file.read_bytes()
+    half = len(whole) // 2 // 4096 * 4096
+    file.write_bytes(whole[:half] + b"\xff" * 4096 + whole[half + 4096 :])
+    with pytest.raises(InvalidInput, match="whole file"):
+        restore(file, empty("sqlite"))
+    file.write_bytes(whole)
+    with contextlib.closing(sqlite3.connect(file)) as opened:
+        opened.execute("UPDATE charges SET created = 'never'")
+        opened.commit()
+    with pytest.raises(InvalidInput, match="never writes"):
+        restore(file, empty("sqlite"))
+
+
+def test_a_pipe_is_not_waited_for(empty, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="must be a file"):
+        restore(tmp_path / "pipe", empty("sqlite"))
 
 
 def test_a_copy_of_a_newer_version_is_refused_and_left_alone(empty, tmp_path):

@@ -183,7 +183,9 @@ def _take_history(
             event = event_from_dict(charge["event"])
             purpose = f"{charge['purpose']} (from an export, by {principal})"
             asked, who = str(charge["question"]), str(charge["principal"])
-            ledger._write(connection, account.name, event, asked, f"lost:{id}", who, purpose, "failed", id)
+            ledger._write(
+                connection, account.name, event, asked, f"lost:{uuid.uuid4().hex}", who, purpose, "failed", id
+            )
 
 
 def _read_export(lines: Sequence[str]) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
@@ -193,7 +195,7 @@ def _read_export(lines: Sequence[str]) -> tuple[Mapping[str, Any], dict[str, Map
         complete = head["charges"] == len(found) and all(
             {"event", "question", "principal", "purpose"} <= set(charge) for charge in found.values()
         )
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         complete = False
     if not complete:
         hint = "Write it with: tacita budget export ACCOUNT"

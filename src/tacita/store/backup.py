@@ -13,8 +13,10 @@ migrated on the way back. A state may move from SQLite to PostgreSQL in this way
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,7 +67,7 @@ def back_up(database: Database, file: Path, *, principal: str = LOCAL) -> Copied
         raise InvalidInput("must be in a folder that exists", field="file", value=file)
     with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".tacita-backup-") as folder:
         unfinished = Path(folder) / "state.db"
-        copy = Database(f"sqlite:///{unfinished}")
+        copy = Database(_file_url(unfinished))
         try:
             with database.snapshot() as source, copy.writing() as target:
                 _clear(target)
@@ -97,7 +99,7 @@ def restore(file: Path, database: Database, *, principal: str = LOCAL) -> Copied
         working = Path(folder) / "state.db"
         private_file(working)
         shutil.copyfile(file, working)
-        copy = Database(f"sqlite:///{working}")  # brings an earlier version up to date
+        copy = Database(_file_url(working))  # brings an earlier version up to date
         try:
             with copy.snapshot() as source, database.writing() as target:
                 _check_empty(target)
@@ -110,6 +112,11 @@ def restore(file: Path, database: Database, *, principal: str = LOCAL) -> Copied
         finally:
             copy.close()
     return copied
+
+
+def _file_url(file: Path) -> sa.URL:
+    """The address of a file of any name: as text, `?` and `%` would mean something else."""
+    return sa.URL.create("sqlite", database=str(file))
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> Copied:
@@ -132,8 +139,11 @@ def _copy(source: sa.Connection, target: sa.Connection) -> Copied:
 def _batches(source: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
     """Rows of a table, some at a time; times in UTC, which SQLite stores without saying so."""
     found = source.execution_options(yield_per=_ROWS).execute(table.select())
-    for part in found.mappings().partitions(_ROWS):
-        yield [{name: _in_utc(value) for name, value in row.items()} for row in part]
+    try:
+        for part in found.mappings().partitions(_ROWS):
+            yield [{name: _in_utc(value) for name, value in row.items()} for row in part]
+    except ValueError:
+        raise InvalidInput("holds a value that Tacita never writes", field=f"file.{table.name}") from None
 
 
 def _in_utc(value: Any) -> Any:
@@ -168,22 +178,31 @@ def _check_empty(target: sa.Connection) -> None:
 
 
 def _check_is_copy(file: Path) -> None:
+    if file.exists() and not file.is_file():
+        raise InvalidInput("must be a file", field="file", value=file)
     try:
         with file.open("rb") as opened:
             known = opened.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
         raise SourceUnavailable("cannot be read", field="file", value=file, hint=error.strerror) from error
-    if known:
-        engine = sa.create_engine(f"sqlite:///file:{file.absolute()}?mode=ro&uri=true")
-        try:
-            with engine.connect() as connection:
-                known = sa.inspect(connection).has_table("alembic_version")
-        except sa.exc.DatabaseError:
-            known = False
-        finally:
-            engine.dispose()
-    if not known:
-        raise InvalidInput("must be a file that `tacita state backup` wrote", field="file", value=file)
+    log = file.with_name(file.name + "-wal")
+    if log.is_file() and log.stat().st_size:
+        hint = "It is a state in use, or of a process that was killed: open it with TACITA_STATE, or back it up"
+        raise InvalidInput("has changes in a file beside it", field="file", value=file, hint=hint)
+    if not known or not _is_whole(file):
+        hint = "A file that is damaged cannot be restored: take another backup"
+        raise InvalidInput("must be a whole file that `tacita state backup` wrote", field="file", value=file, hint=hint)
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether it is a database that SQLite finds no fault with; nothing is written beside it, on any medium."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)) as opened:
+            sound = opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            known = opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+            return sound and known is not None
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _set_sequences(target: sa.Connection) -> None:

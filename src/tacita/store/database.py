@@ -47,7 +47,7 @@ class Database:
         SourceUnavailable: It cannot be reached.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         self.url = _parse(url)
         # the ledger's lock is worth nothing to a transaction that keeps an older snapshot: never inherit the level
         options: dict[str, Any] = {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
@@ -156,7 +156,7 @@ class Database:
             return connection.execute(sa.select(_REVISION.c.version_num)).scalar()
 
 
-def _parse(url: str) -> URL:
+def _parse(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
     except sa.exc.ArgumentError:

@@ -5,11 +5,12 @@ spent again. So an account is closed, and nothing is charged to it, in these cas
 
     a backup      `backup.py` writes the fence into the copy: whatever opens the copy finds its accounts closed
     a restore     `tacita state restore` closes every account of what it puts in place
-    PostgreSQL    another server, database or timeline than the one that the state was noted for: `pg_restore`,
-                  recovery to a point in time, or a standby that took over
+    PostgreSQL    another server, database or timeline than the one that the state was noted for: `pg_restore` into a
+                  new database, recovery to a point in time, or a standby that took over
 
 Accounts that are opened while the whole ledger is fenced begin closed: one that is missing in the copy must not begin
-again with a full budget. A file of SQLite that was copied by other means than `tacita state backup` is not recognised.
+again with a full budget. Copies by other means that change none of these are not recognised: a file of SQLite, a dump
+that `pg_restore --clean` puts into the same database, a snapshot of a volume, a base backup started without recovery.
 
 `privacy/reopening.py` opens accounts again.
 """
@@ -17,6 +18,7 @@ again with a full budget. A file of SQLite that was copied by other means than `
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable
 
 import sqlalchemy as sa
@@ -156,13 +158,14 @@ def _same(noted: str | None, here: str | None) -> bool:
 
 
 def forget_unsettled(connection: sa.Connection, account: str) -> None:
-    """Rename the keys of charges without an answer: a retry is charged anew.
+    """Give charges without an answer keys that no one knows: a retry is charged anew.
 
     The answer of such a charge may have been given out after the backup; to run again for the same charge would give a
     second one.
     """
-    unsettled = (charges.c.account == account, charges.c.state != "settled")
-    connection.execute(charges.update().where(*unsettled).values(key=sa.literal("before-restore:") + charges.c.id))
+    query = sa.select(charges.c.id).where(charges.c.account == account, charges.c.state != "settled")
+    for id in connection.execute(query).scalars().all():
+        connection.execute(charges.update().where(charges.c.id == id).values(key=f"unknown:{secrets.token_hex(16)}"))
 
 
 def halt_paths(connection: sa.Connection, dataset: str | None = None) -> int:

@@ -44,6 +44,22 @@ def test_rows_of_public_data_are_counted_and_numbers_are_put_into_bins():
     np.testing.assert_allclose(prior.tables[0].project(("age",)).values, [0.25, 0.25, 0.5])
 
 
+def test_numbers_are_found_however_their_name_is_written():
+    prior = Prior.from_list(DOMAIN, [csv_of(["Sex,sex, Count ", "x,f,10", "y,m,30"])])
+    np.testing.assert_allclose(prior.tables[0].values, [0.25, 0.75])
+    counting = Domain(attributes=[Categorical(name="count", levels=["one", "more"])])
+    prior = Prior.from_list(counting, [csv_of(["count,share", "one,0.2", "more,0.8"])])
+    np.testing.assert_allclose(prior.tables[0].values, [0.2, 0.8])
+
+
+def test_all_tables_together_have_a_limit():
+    wide = Domain(attributes=[Categorical(name=f"x{at}", levels=["n", "y"]) for at in range(19)])
+    large = csv_of([",".join([*wide.names, "count"]), ",".join(["y"] * 19 + ["1"])])
+    assert len(Prior.from_list(wide, [large]).tables) == 1
+    with pytest.raises(InvalidInput, match="all tables together"):
+        Prior.from_list(wide, [large, large])
+
+
 def test_levels_are_matched_by_their_labels():
     plain = {"attributes": ["sex"], "levels": [["m", "f"]], "shares": [30, 70]}
     np.testing.assert_allclose(Prior.from_list(DOMAIN, [plain]).tables[0].values, [0.7, 0.3])
@@ -80,6 +96,16 @@ def test_files_of_every_kind(tmp_path):
         (csv_of(["sex,count", "f,-1", "m,1"]), "prior[0].count"),
         (csv_of(["sex,count", "f,many", "m,1"]), "prior[0].count"),
         (csv_of(["sex,count", "f,0", "m,0"]), "prior"),
+        (csv_of(["sex,count", "f,1e308", "m,1e308"]), "prior[0].count"),
+        (csv_of(["sex,count", "f,2026-01-01", "m,2026-01-02"]), "prior[0].count"),
+        (csv_of(["sex,count", "f,true", "m,false"]), "prior[0].count"),
+        (csv_of(["sex,count,share", "f,1,0.5", "m,1,0.5"]), "prior[0]"),
+        (csv_of(["sex,sex,count", "f,f,1", "m,m,1"]), "prior[0].header"),
+        (csv_of(["sex,count,count", "f,1,1", "m,1,1"]), "prior[0].header"),
+        (csv_of(["sex,persons", "f,10", "m,30"]), "prior[0]"),
+        (csv_of(["sex;count", "f;1", "m;1"]), "prior[0]"),
+        ({"releases": [1, 2]}, "prior[0]"),
+        ({"releases": "releases"}, "prior[0]"),
         (csv_of(["table,sex,estimate", "sex,f,0.5", "sex,m,0.5"]), "prior[0]"),
         ({"csv": ""}, "prior[0]"),
         ({"releases": {"tacita": "release/9"}}, "prior[0]"),
@@ -96,6 +122,14 @@ def test_what_does_not_fit_is_refused(plain, field):
 
 
 def test_what_is_no_table_is_refused(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("sex,count\nfé,1\n".encode("latin-1"))
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        Prior.read(DOMAIN, tmp_path / "latin.csv")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "null.json").write_text("null")
+    for name in ("deep.json", "null.json"):
+        with pytest.raises(InvalidInput, match="prior"):
+            Prior.read(DOMAIN, tmp_path / name)
     for name in ("a.xlsx", "missing.csv"):
         with pytest.raises(InvalidInput, match="prior"):
             Prior.read(DOMAIN, tmp_path / name)

@@ -30,11 +30,13 @@ def backup(
 
     [dim]tacita state backup /backups/2026-11-19.state[/]
     """
-    copied = back_up(database_of(state), file, principal="command line")
+    database = database_of(state)
+    copied = back_up(database, file, principal="command line")
     if json:
         show.print_json(_as_dict(copied))
         return
     show.say(f"{sum(copied.rows.values()):,} rows of {len(copied.rows)} tables are in {escape(str(file))}.")
+    show.say(f"Copied from: {escape(database.url.render_as_string(hide_password=True))}")
 
 
 @app.command()

@@ -31,6 +31,7 @@ _TRACE = 1e-6
 _NUMBERS = ("count", "share", "estimate")
 """Columns of a file that hold the numbers of a table."""
 _MOST_CELLS = 1_000_000
+_MOST_COUNT = 1e15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,10 +73,13 @@ class Prior:
                 `levels`, and `shares` in row-major order.
         """
         tables: list[Cells | Release] = []
+        cells = 0
         for number, plain in enumerate(data):
             place = f"prior[{number}]"
             if plain.get("csv") is not None:
-                tables.append(_counted(domain, _rows_of(plain["csv"], place), place))
+                table = _counted(domain, _rows_of(plain["csv"], place), place, most=_MOST_CELLS - cells)
+                tables.append(table)
+                cells += table.domain.size
             elif plain.get("releases") is not None:
                 tables += _releases(plain["releases"], place)
             else:
@@ -145,14 +149,19 @@ def plain_table(given: str | Path | Cells | Release | Releases) -> dict[str, Any
     try:
         match path.suffix.lower():
             case ".json":
-                return {"releases": json.loads(path.read_text(encoding="utf-8"))}
+                read = json.loads(path.read_text(encoding="utf-8"))
+                if isinstance(read, dict):
+                    return {"releases": read}
+                raise InvalidInput("must hold a release of Tacita", field="prior", value=str(given))
             case ".csv":
                 return {"csv": path.read_text(encoding="utf-8")}
             case ".parquet":
                 sink = io.BytesIO()
                 pa_csv.write_csv(pq.read_table(path), sink)
                 return {"csv": sink.getvalue().decode()}
-    except (OSError, ValueError) as error:
+    except UnicodeDecodeError as error:
+        raise InvalidInput("must be a text file in UTF-8", field="prior", value=str(given)) from error
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput("must be a readable file", field="prior", value=str(given)) from error
     raise InvalidInput("must be a .json, .csv or .parquet file", field="prior", value=str(given))
 
@@ -201,7 +210,7 @@ def _releases(plain: Mapping[str, Any], place: str) -> list[Release]:
         if "releases" in plain:
             return list(Releases.from_dict(plain).values())
         return [Release.from_dict(plain)]
-    except (InvalidInput, KeyError, TypeError, ValueError) as error:
+    except (InvalidInput, KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         hint = "Give the JSON file of a release, or a CSV file with counts"
         raise InvalidInput("must be a release of Tacita", field=place, hint=hint) from error
 
@@ -228,31 +237,54 @@ def _rows_of(text: str, place: str) -> pa.Table:
         raise InvalidInput("must be a table as CSV with a header", field=place) from error
 
 
-def _counted(domain: Domain, rows: pa.Table, place: str) -> Cells:
+def _counted(domain: Domain, rows: pa.Table, place: str, *, most: int) -> Cells:
     """Count a table of labels, weighted by its numbers."""
-    names = [name for name in domain.names if name in rows.column_names]
+    held = rows.column_names
+    twice = sorted({name for name in held if held.count(name) > 1})
+    if twice:
+        raise InvalidInput("must have different names", field=f"{place}.header", value=twice[0])
+    names = [name for name in domain.names if name in held]
     if not names:
-        hint = f"Name columns as the schema does: {', '.join(domain.names)}"
+        hint = f"Separate columns by commas, and name them as the schema does: {', '.join(domain.names)}"
         raise InvalidInput("has no attribute of the schema", field=place, hint=hint)
     over = domain.project(names)
-    if over.size > _MOST_CELLS:
-        raise InvalidInput(f"must have at most {_MOST_CELLS:,} cells", field=place, value=f"{over.size:,}")
-    number = next((column for column in _NUMBERS if column in rows.column_names), None)
-    if "table" in rows.column_names and "table" not in domain.names:
+    if over.size > most:
+        rule = f"all tables together must have at most {_MOST_CELLS:,} cells"
+        raise InvalidInput(rule, field=place, value=f"{over.size:,}")
+    if "table" in held and "table" not in domain.names:
         hint = "Save the releases as JSON, or one table in a file"
         raise InvalidInput("holds several tables", field=place, hint=hint)
-    try:
-        weights = np.ones(rows.num_rows) if number is None else np.asarray(rows[number].to_numpy(), float)
-    except ValueError as error:
-        raise InvalidInput("must hold numbers", field=f"{place}.{number}") from error
-    if number == "estimate":  # what noise made negative is no share
-        weights = np.maximum(weights, 0.0)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInput("must be non-negative numbers", field=f"{place}.{number}")
     columns = [_codes(domain, name, rows) for name in names]
+    weights = _weights(domain, rows, place)
+    if weights is None:
+        if 1 < rows.num_rows == len(set(zip(*(each.tolist() for each in columns), strict=True))) and len(held) > len(
+            names
+        ):
+            hint = "Name the column of numbers count or share; without one, each line is a row of public data"
+            raise InvalidInput("has each combination once, and no column of numbers", field=place, hint=hint)
+        weights = np.ones(rows.num_rows)
     values = np.zeros(over.shape)
     np.add.at(values, tuple(columns), weights)
     return _checked(Cells(over, values))
+
+
+def _weights(domain: Domain, rows: pa.Table, place: str) -> NDArray[np.float64] | None:
+    """The numbers of a table; None if each line is a row."""
+    found = [name for name in rows.column_names if name.strip().lower() in _NUMBERS and name not in domain.names]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise InvalidInput("must have one column of numbers", field=place, value=", ".join(found))
+    (name,) = found
+    kind = rows[name].type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InvalidInput("must hold numbers", field=f"{place}.{name}")
+    weights = np.asarray(rows[name].to_numpy(), float)
+    if name.strip().lower() == "estimate":  # what noise made negative is no share
+        weights = np.maximum(weights, 0.0)
+    if not np.isfinite(weights).all() or (weights < 0).any() or (weights > _MOST_COUNT).any():
+        raise InvalidInput("must be non-negative numbers", field=f"{place}.{name}")
+    return weights
 
 
 def _codes(domain: Domain, name: str, rows: pa.Table) -> NDArray[np.int64]:
