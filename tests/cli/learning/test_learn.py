@@ -208,13 +208,19 @@ def test_penalties_that_cannot_be_read(folder, penalties):
     assert "penalties" in done.err
 
 
+def began_and_ended(server):
+    """In place of a server that listens until a signal ends it."""
+    server.config.app.state.services.close()
+    server.started = True
+
+
 def test_serving_says_nothing_before_all_files_are_sound_and_then_who_may_ask(folder, monkeypatch):
     opened()
     assert fit("--target", "ill", "--kind", "trees", "--epsilon", "1").code == 0
     done = run("learn", "serve", "model.json", "nowhere.json")
     assert done.code == 4
     assert "served" not in done.out
-    monkeypatch.setattr("tacita.server.http.listening.uvicorn.run", lambda app, **_: app.state.services.close())
+    monkeypatch.setattr("tacita.server.http.listening.DrainingServer.run", began_and_ended)
     done = run("learn", "serve", "model.json", "--host", "0.0.0.0")
     assert done.code == 0, done.err
     assert "No token is needed" in done.out
@@ -228,7 +234,7 @@ def test_a_model_without_a_guarantee_is_said_to_have_none(folder, monkeypatch):
     data = json.loads((folder / "model.json").read_text())
     data["event"] = {"kind": "non-private", "reason": "made from raw rows"}
     (folder / "raw.json").write_text(json.dumps(data))
-    monkeypatch.setattr("tacita.server.http.listening.uvicorn.run", lambda app, **_: app.state.services.close())
+    monkeypatch.setattr("tacita.server.http.listening.DrainingServer.run", began_and_ended)
     assert "--no-guarantee" in run("learn", "serve", "raw.json").err
     assert "raw has NO GUARANTEE" in run("learn", "serve", "raw.json", "--no-guarantee").out
 
