@@ -10,7 +10,7 @@ __all__ = ["worker"]
 
 
 def worker() -> None:
-    """Do the long jobs of a service, without a server beside it; any number may run, on any host. Stop: Ctrl-C.
+    """Do the long jobs of a service, without a server beside it; any number may run, on any host.
 
     Settings: docs/reference/settings.md. SIGTERM hands running jobs back to other workers at once.
 
