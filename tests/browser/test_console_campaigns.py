@@ -106,7 +106,8 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     expect(page.get_by_text("the public tables, which were trusted to")).to_be_visible()
     with page.expect_download() as made:
         page.get_by_role("button", name="Download all tables (JSON)").click()
-    assert "prior" in Path(made.value.path()).read_text()
+    assert made.value.suggested_filename == f"{id}-with-prior.json"
+    assert '"tacita": "releases/1"' in Path(made.value.path()).read_text()  # clear reports need no prior
     with page.expect_download() as made:
         page.get_by_role("link", name="synthetic rows").click()
     assert Path(made.value.path()).read_text().splitlines()[0] == '"smokes","region"'
