@@ -225,20 +225,22 @@ def phone(browse: Browse, locale: str) -> Page:
 
 
 @pytest.fixture(scope="session")
-def check_accessible() -> Callable[[Page], None]:
-    """Fails on serious violations of WCAG 2.1 A and AA, as axe-core finds them."""
+def check_accessible() -> Callable[..., None]:
+    """Fails on serious violations of WCAG 2.1 A and AA, as axe-core finds them; strictly, on moderate ones of its best
+    practices too."""
     source = tool.AXE.read_text(encoding="utf-8")
 
-    def check(page: Page) -> None:
+    def check(page: Page, *, strictly: bool = False) -> None:
         page.evaluate(SETTLED)  # what fades in has no colour of its own yet
         page.evaluate(source)  # not a script of the page: its content policy stays as it is
-        options = {"runOnly": AXE_RULES, "resultTypes": ["violations"]}
+        rules = [*AXE_RULES, "best-practice"] if strictly else AXE_RULES
+        options = {"runOnly": rules, "resultTypes": ["violations"]}
         found = page.evaluate("options => axe.run(document, options)", options)["violations"]
         serious = [
             f"{violation['id']} ({violation['impact']}): {violation['help']}\n    "
             + "\n    ".join(f"{node['target']}: {node['failureSummary']}" for node in violation["nodes"])
             for violation in found
-            if violation["impact"] in ("serious", "critical")
+            if violation["impact"] in ("serious", "critical") or (strictly and violation["impact"] == "moderate")
         ]
         assert not serious, f"{page.url}\n" + "\n".join(serious)
 

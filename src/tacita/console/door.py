@@ -32,7 +32,7 @@ __all__ = ["ENTER", "Files", "routes"]
 ENTER = "/console/enter"
 _HOME = "/console/"
 _PAGE = (Path(__file__).parent / "static" / "enter.html").read_text(encoding="utf-8")
-_STYLE = (Path(__file__).parent / "static" / "console.css").read_text(encoding="utf-8")
+_STYLE = "".join((Path(__file__).parent / "static" / name).read_text("utf-8") for name in ("tokens.css", "parts.css"))
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"

@@ -48,7 +48,9 @@ def mount(app: FastAPI) -> Sessions:
     home = [Route(path, lambda _: RedirectResponse(f"{HOME}/", status_code=307)) for path in ("/", HOME)]
     app.router.routes[:0] = [*home, *routes(app, sessions)]  # before any path that takes a name
     gui.add_static_files("/static", _STATIC)
-    ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/console.css?{__version__}">', shared=True)
+    for name in ("tokens", "parts"):
+        ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/{name}.css?{__version__}">', shared=True)
+    ui.add_head_html(f'<script defer src="{HOME}/static/menu.js?{__version__}"></script>', shared=True)
     gui.colors(primary="#1f5f9e")
     install(app, sessions)
     logging.getLogger("nicegui").setLevel(logging.CRITICAL)  # it prints the messages of errors: see `page._show_error`
