@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from tests.support.ports import free_port
 
 from tacita.client.client import Client
@@ -137,7 +137,8 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     port = free_port()
     folder = tmp_path_factory.mktemp("service")
     settings = {"TACITA_PORT": str(port), "TACITA_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TACITA_")}
+    # PYTEST_: the framework does without compression where it sees them
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("TACITA_", "PYTEST_"))}
     environment = inherited | settings | getattr(request.module, "SETTINGS", {})
     arguments = getattr(request.module, "ARGUMENTS", ())
     made = Service(folder, environment, f"http://127.0.0.1:{port}", arguments)
@@ -258,9 +259,10 @@ def console() -> Any:
 
 @pytest.fixture(scope="session")
 def picture() -> Callable[..., Path]:
-    """Keeps a picture in tests/browser/out; with TACITA_PICTURES also in docs/images, if it is one of the docs."""
+    """Keeps a picture of a page, or of a part, in tests/browser/out; with TACITA_PICTURES also in docs/images, if it
+    is one of the docs."""
 
-    def take(page: Page, name: str, *, docs: bool = False, **options: Any) -> Path:
+    def take(page: Page | Locator, name: str, *, docs: bool = False, **options: Any) -> Path:
         path = OUT / f"{name}.png"
         path.parent.mkdir(exist_ok=True)
         data = page.screenshot(path=path, animations="disabled", scale="css", **options)

@@ -56,7 +56,7 @@ def number(text: str) -> float:
 
 
 def test_the_table_of_a_chart_has_the_numbers_of_the_interface(service, tables, page, console, check_accessible):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[0]}", f"Noisy tables of {SAMPLE}")
     for release in released(service, tables[0]).values():
         _, *rows = console.numbers(page, f"Table of {' by '.join(release.attributes)}:")
@@ -72,7 +72,7 @@ def test_the_table_of_a_chart_has_the_numbers_of_the_interface(service, tables, 
 
 
 def test_files_of_a_chart(service, tables, page, console):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[0]}", f"Noisy tables of {SAMPLE}")
     expect(console.chart(page, "Table of smoking").locator("svg")).to_be_visible()
     figure = page.locator("figure.chart", has=console.chart(page, "Table of smoking"))
@@ -94,7 +94,7 @@ def test_files_of_a_chart(service, tables, page, console):
 
 
 def test_arrow_keys_go_from_mark_to_mark_and_say_the_numbers(service, tables, page, console):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[0]}", f"Noisy tables of {SAMPLE}")
     chart = console.chart(page, "Table of smoking")
     expect(chart.locator("svg")).to_be_visible()
@@ -111,7 +111,7 @@ def test_arrow_keys_go_from_mark_to_mark_and_say_the_numbers(service, tables, pa
 
 
 def test_a_chart_is_zoomed_by_buttons_and_keys(service, tables, page, console):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, "/calculators", "Calculators")
     chart = console.chart(page, "Belief over epsilon")
     expect(chart.locator("svg")).to_be_visible()
@@ -128,7 +128,7 @@ def test_a_chart_is_zoomed_by_buttons_and_keys(service, tables, page, console):
 
 
 def test_two_attributes_are_a_crosstab_and_regions_are_tiles(service, tables, page, console, check_accessible, picture):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[0]}", f"Noisy tables of {SAMPLE}")
     console.choose(page, "Show sex by smoking as", "Shares with totals")
     _, *rows = console.numbers(page, "Shares of sex by smoking")
@@ -140,11 +140,13 @@ def test_two_attributes_are_a_crosstab_and_regions_are_tiles(service, tables, pa
     console.choose(page, "Show region as", "Map of tiles")
     expect(console.chart(page, "Regions of region")).to_be_visible()
     check_accessible(page)
-    picture(page, "console-crosstab-and-tiles", full_page=True)
+    panels = page.locator(".page-main .panel")
+    picture(panels.filter(has=console.chart(page, "Shares of sex by smoking")), "console-look-crosstab", docs=True)
+    picture(panels.filter(has=console.chart(page, "Regions of region")), "console-look-tiles", docs=True)
 
 
 def test_synthetic_rows_are_shown_beside_released_tables(service, tables, page, console, check_accessible, picture):
-    console.sign_in(page, service, service.token("analyst"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[1]}", f"Synthetic rows of {SAMPLE}")
     head, *rows = console.numbers(page, "Real and synthetic: smoking")
     assert head[1:] == [
@@ -159,11 +161,12 @@ def test_synthetic_rows_are_shown_beside_released_tables(service, tables, page, 
     assert sum(float(row[4].removesuffix(" %")) for row in rows) == pytest.approx(100, abs=0.1)
     expect(console.chart(page, "Real and synthetic: sex by smoking")).to_be_visible()
     check_accessible(page)
-    picture(page, "console-real-against-synthetic", full_page=True)
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="Real against synthetic"))
+    picture(panel, "console-look-against", docs=True)
 
 
-def test_a_chart_follows_the_theme(service, tables, page, console):
-    console.sign_in(page, service, service.token("analyst"))
+def test_a_chart_follows_the_theme(service, tables, page, console, picture):
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/{tables[0]}", f"Noisy tables of {SAMPLE}")
     words = console.chart(page, "Table of smoking").locator("svg text", has_text="never").first
     expect(words).to_be_visible()
@@ -174,6 +177,7 @@ def test_a_chart_follows_the_theme(service, tables, page, console):
     dark = words.evaluate("each => getComputedStyle(each).fill")
     assert dark == page.evaluate("() => getComputedStyle(document.body).color")
     assert light != dark
+    picture(page.locator(".page-main .panel").first, "console-look-dark", docs=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -217,16 +221,15 @@ def test_the_module_of_charts_is_loaded_only_where_there_is_one(service, tables,
     assert 100_000 < page.evaluate(WEIGHT) < 1_000_000
 
 
-def test_the_budget_has_a_gauge_with_its_unit_and_the_ledger_its_costs(
-    service, tables, page, console, check_accessible
-):
-    console.sign_in(page, service, service.token("steward"))
+def test_the_budget_has_a_gauge_with_its_unit_and_the_ledger_its_costs(service, tables, page, console, picture):
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/datasets/{SAMPLE}", SAMPLE)
     expect(page.get_by_role("img", name="Budget: ε 1.5 of ε 4 spent, ε 2.5 left")).to_be_visible()
     expect(page.get_by_text("A forecast needs a day since the first charge.")).to_be_visible()
     ledger = page.get_by_role("table", name="Latest charges")
     expect(ledger.get_by_role("row").nth(1)).to_contain_text("ε\u00a01")
     expect(ledger.get_by_role("row").nth(2)).to_contain_text("ε\u00a00.5")
+    picture(page.locator(".page-side .panel").first, "console-look-gauge", docs=True)
     head, *rows = console.numbers(page, "Spent budget over time")
     assert head == ["time", "epsilon"]
     assert float(rows[-1][1]) == 1.5
@@ -235,21 +238,22 @@ def test_the_budget_has_a_gauge_with_its_unit_and_the_ledger_its_costs(
 
 
 def test_the_cost_of_a_release_is_a_part_of_the_budget(service, tables, page, console, check_accessible, picture):
-    console.sign_in(page, service, service.token("steward"))
+    console.sign_in(page, service, service.token())
     console.visit(page, service, f"/releases/new?dataset={SAMPLE}&kind=tables&epsilon=0.5", "Make a release")
     gauge = page.get_by_role("img", name="Budget: ε 1.5 of ε 4 spent, this release ε 0.5, ε 2 left afterwards")
     expect(gauge).to_be_visible()
     check_accessible(page)
-    picture(page, "console-cost-preview", full_page=True)
+    picture(page.locator(".page-side .panel").first, "console-look-cost", docs=True)
     expect(page.locator(".skeleton")).to_have_count(0)
 
 
-def test_cards_of_releases_name_their_promise(service, tables, page, console):
-    console.sign_in(page, service, service.token("analyst"))
+def test_cards_of_releases_name_their_promise(service, tables, page, console, picture):
+    console.sign_in(page, service, service.token())
     console.visit(page, service, "/releases", "Releases")
     cards = page.get_by_role("listitem")
     expect(cards).to_have_count(2)
     expect(cards.filter(has_text="Synthetic rows")).to_contain_text("differential privacy")
+    picture(page.locator(".cards"), "console-look-cards", docs=True)
     cards.get_by_role("link", name="Noisy tables").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Noisy tables of {SAMPLE}")
 
@@ -265,7 +269,7 @@ def test_the_menu_is_a_drawer_on_a_phone(service, tables, phone, console, check_
     expect(menu.get_by_role("link", name="Start")).to_be_focused()
     phone.wait_for_timeout(300)
     check_accessible(phone, strictly=True)
-    picture(phone, "console-drawer")
+    picture(phone, "console-look-drawer", docs=True)
     phone.keyboard.press("Escape")
     expect(menu).to_have_count(0)
     expect(button).to_be_focused()

@@ -24,7 +24,8 @@ CLEAR = """svg => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const ground = light(getComputedStyle(svg.closest(".panel")).backgroundColor);
-  const fills = [...svg.querySelectorAll("path")].map((each) => getComputedStyle(each).fill);
+  const marks = [...svg.querySelectorAll("path[stroke]:not([fill-opacity])")];
+  const fills = marks.map((each) => each.getAttribute("fill") ?? "");
   const clear = fills.filter((each) => each.startsWith("rgb")).map((each) => Math.abs(light(each) - ground));
   const probe = document.body.appendChild(document.createElement("span"));
   probe.style.color = "var(--mark-1)";

@@ -105,7 +105,7 @@ def draw_comparison(networks: Mapping[str, Mapping[str, Sequence[str]]], *, titl
 
 
 def place_network(parents: Mapping[str, Sequence[str]]) -> dict[str, tuple[float, float]]:
-    """Where each attribute is drawn: in layers, parents above children; x grows to the right, y downwards."""
+    """Position of each attribute: in layers, parents above children; x grows to the right, y downwards."""
     return _placed(parents)[0]
 
 

@@ -104,7 +104,7 @@ def release_card(job: Mapping[str, Any], *, assessed: bool = False) -> None:
 
 
 def gauge_words(spent: float | None, total: float, currency: str, planned: float = 0.0) -> tuple[str, str]:
-    """What is spent and what is left, with the unit of the budget.
+    """Spent and remaining budget, with the unit of the budget.
 
     >>> gauge_words(1.8, 4.0, "pure")
     ('ε 1.8 of ε 4 spent', 'ε 2.2 left')
@@ -124,7 +124,7 @@ def gauge_words(spent: float | None, total: float, currency: str, planned: float
 
 
 def budget_gauge(balance: Mapping[str, Any], *, planned: float = 0.0, small: bool = False) -> None:
-    """How much of a budget is spent, with its unit; hatched, what a release would spend."""
+    """Spent share of a budget, with its unit; hatched, the cost of a release."""
     total = float(balance["budget"].get("rho") or balance["budget"].get("epsilon") or 0.0)
     spent = balance["spent"]
     known = total if spent is None else min(float(spent), total)
@@ -143,7 +143,7 @@ def budget_gauge(balance: Mapping[str, Any], *, planned: float = 0.0, small: boo
 
 
 def cost_preview(cost: str, charged: float, balance: Mapping[str, Any]) -> None:
-    """What a release would cost, before it is made: in words, and as a part of the budget."""
+    """Cost of a release before it is made: in words, and as a part of the budget."""
     with ui.element("div").classes("cost"):
         kit.note("Cost")
         kit.text("Nothing" if cost == "nothing" else cost, "big")

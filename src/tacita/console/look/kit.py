@@ -43,7 +43,6 @@ __all__ = [
     "number",
     "offer",
     "panel",
-    "picture",
     "plain_hint",
     "problem",
     "problem_dialog",
@@ -169,13 +168,13 @@ def columns(classes: str = "") -> Iterator[tuple[ui.element, ui.element]]:
 
 @contextmanager
 def actions() -> Iterator[ui.element]:
-    """What can be done on this page: buttons and links beside its heading."""
+    """Buttons and links beside the heading of the page."""
     with app.storage.client["actions"] as found:
         yield found
 
 
 def skeleton(words: str, lines: int = 4) -> ui.element:
-    """Where something is being computed: grey lines for eyes, words for ears."""
+    """Placeholder of a result that is being computed: grey lines for eyes, words for ears."""
     with ui.element("div") as found:
         text(words, "unseen")
         with ui.element("div").classes("skeleton").props("aria-hidden=true"):
@@ -222,11 +221,6 @@ def _cell(value: object, style: str) -> None:
             value()
         else:
             text(str(value), tag="span")
-
-
-def picture(svg: str) -> ui.html:
-    """An SVG of our own making (`tacita.figures.charts`), which escapes what it shows."""
-    return ui.html(svg, sanitize=False).classes("picture")
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------

@@ -320,7 +320,7 @@ def _plane(points: Sequence[tuple[float, float]], graph: Mapping[str, Any], *, r
 
 
 def strength_legend(weights: Mapping[tuple[str, str], float], unit: str = "bits") -> None:
-    """What the width of an arrow means: three lines, the same in both themes."""
+    """Legend of the width of arrows: three lines, the same in both themes."""
     heaviest = max(weights.values(), default=0.0)
     samples = "".join(
         f'<i style="height:{_thickness(part):.1f}px;opacity:{_opacity(part):.2f}"></i>'

@@ -422,7 +422,7 @@ def front(
 
 
 def _label_places(points: Sequence[Point], start: float) -> dict[str, dict[str, Any]]:
-    """Where the name of each point is written: beside it, and lower where it would cover another."""
+    """Place the name of each point beside it, and lower where it would cover another."""
     taken: list[tuple[float, float, float]] = []
     found: dict[str, dict[str, Any]] = {}
     for point in sorted(points, key=lambda each: (-each.y, each.x)):

@@ -68,7 +68,7 @@ def _recommend(found: dict[str, Any]) -> None:
 
 
 def _terms(found: dict[str, Any], id: str) -> None:
-    with kit.panel("How they were compared"):
+    with kit.panel("Terms of the comparison"):
         kit.facts(
             {
                 "Dataset": found["dataset"],

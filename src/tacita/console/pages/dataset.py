@@ -137,7 +137,7 @@ def _history(balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
 
 
 def _purpose(charge: dict[str, Any]) -> None:
-    """What a charge was for, with a link to its release."""
+    """Purpose of a charge, with a link to its release."""
     kind, _, id = str(charge["key"]).partition(":")
     if kind == "job" and id:
         kit.link(charge["purpose"] or "release", f"/releases/{id}")

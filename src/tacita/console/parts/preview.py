@@ -24,7 +24,7 @@ _MOST_LEAVES = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class AttributePreview:
-    """What an attribute becomes.
+    """Cells and coarser groups of an attribute.
 
     Attributes:
         cells: Labels of its cells.

@@ -55,7 +55,7 @@ def spent_over_time(
 
 
 def forecast(found: Spent, total: float, *, now: dt.datetime) -> dt.datetime | None:
-    """When the budget is used up at the pace since the first charge; None where there is no pace yet.
+    """Predict when the budget is used up at the pace since the first charge; None where there is no pace yet.
 
     The pace is what was spent after the first charge, over the time since then. There is none below two charges, on
     the first day, or if the budget would last for decades.
@@ -85,7 +85,7 @@ def forecast_words(found: Spent, total: float, *, now: dt.datetime) -> str:
 
 
 def chart_of(found: Spent, budget: Budget, *, now: dt.datetime) -> Chart:
-    """What was spent over time, with the budget as a limit and the forecast as a dashed line."""
+    """Spending over time, with the budget as a limit and the forecast as a dashed line."""
     start = found[0][0] if found else now
     begin = start - max((now - start) / 20, dt.timedelta(seconds=1))
     total = float(budget.amount)
