@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.console.parts.released import chart_of, pictures_of, twins
+from tacita.console.parts.released import chart_of, charts_of_rows, pictures_of, twins
 from tacita.domain import Categorical, Domain
 from tacita.engines.local import LocalEngine
 from tacita.noise import SeededSource
@@ -71,3 +71,34 @@ def test_other_cells_are_not_compared(tables, engine):
     few = Synthesize(method="independent", attributes=("sex",))
     made = few.calibrate(DOMAIN, Budget.pure(4.0), **TERMS).run(engine, SeededSource(2))
     assert twins(tables["sex", "region"], made) is None
+
+
+def test_statistics_have_a_chart_for_each_column_with_an_interval():
+    rows = [
+        {
+            "sex": "f",
+            "n": 10.0,
+            "n_std": 1.0,
+            "n_low": 8.0,
+            "n_high": 12.0,
+            "mean": None,
+            "mean_low": None,
+            "mean_high": None,
+        },
+        {
+            "sex": "m",
+            "n": 5.0,
+            "n_std": 1.0,
+            "n_low": 3.0,
+            "n_high": 7.0,
+            "mean": 2.0,
+            "mean_low": 1.0,
+            "mean_high": 3.0,
+        },
+    ]
+    counts, means = charts_of_rows(rows)
+    assert counts.title == "n by sex"
+    assert counts.rows == (("f", 10.0, 8.0, 12.0), ("m", 5.0, 3.0, 7.0))
+    assert means.rows == (("f", None, None, None), ("m", 2.0, 1.0, 3.0))
+    assert charts_of_rows([{"age": 40.0, "size": 10.0, "size_std": 2.0}]) == []
+    assert charts_of_rows([]) == []

@@ -69,7 +69,7 @@ def _categories(labels: Sequence[str], texts: Sequence[str]) -> list[dict[str, A
     ]
 
 
-_BARS_PHONE = {"yAxis": [{"axisLabel": {"width": _LABEL_PHONE}}, {"axisLabel": {"show": False}}]}
+_BARS_PHONE = {"grid": {"right": 26}, "yAxis": [{"axisLabel": {"width": _LABEL_PHONE}}, {"axisLabel": {"show": False}}]}
 
 
 def _height(rows: int, each: int = _ROW, more: int = _EDGE) -> int:

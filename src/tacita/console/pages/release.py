@@ -17,7 +17,7 @@ from tacita.console.look.watching import watch
 from tacita.console.page import Visit, page
 from tacita.console.parts.assessed import show_assessments
 from tacita.console.parts.models import show_model
-from tacita.console.parts.released import against_released, show_tables
+from tacita.console.parts.released import against_released, charts_of_rows, show_tables
 from tacita.console.parts.taps import hours_curve, map_of_flows
 from tacita.query.models.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
@@ -285,6 +285,9 @@ async def _numbers(visit: Visit, path: str) -> None:
     text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Released numbers"):
+        for each in charts_of_rows(rows):
+            kit.heading(each.title, 3)
+            charts.show(each)
         shown = [["unknown" if v is None else _plain(v) for v in row.values()] for row in rows]
         kit.table(list(rows[0]) if rows else [], shown, caption="Released numbers")
         kit.note("The numbers have noise. Columns that end in std have its standard deviation.")

@@ -5,7 +5,8 @@ Privacy: all of it is computed from releases. Exact data is never read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from tacita.synthesize.result import Synthesized
 from tacita.tables.release import Release, Releases
 from tacita.tables.tabular import intervals_of
 
-__all__ = ["against_released", "chart_of", "pictures_of", "show_table", "show_tables", "twins"]
+__all__ = ["against_released", "chart_of", "charts_of_rows", "pictures_of", "show_table", "show_tables", "twins"]
 
 _MOST = 200
 _BELOW = (
@@ -85,6 +86,28 @@ def show_table(release: Release) -> None:
         kit.note(f"The first {_MOST} of {release.values.size:,} cells. The files have all of them.")
     if np.min(release.values) < 0:
         kit.note(_BELOW)
+
+
+def charts_of_rows(rows: Sequence[Mapping[str, Any]], most: int = 6) -> list[Chart]:
+    """Charts of released statistics: one for each column that has the ends of its interval beside it."""
+    names = list(rows[0]) if rows else []
+    found = [name for name in names if {f"{name}_low", f"{name}_high"} <= set(names)]
+    parts = {f"{name}_{part}" for name in found for part in ("std", "low", "high")}
+    labels = [name for name in names if name not in found and name not in parts]
+    charts_of = []
+    for name in found[:most]:
+        shown = [
+            Interval(
+                label=", ".join(str(row[each]) for each in labels) or "all",
+                value=math.nan if row[name] is None else float(row[name]),
+                low=row[f"{name}_low"],
+                high=row[f"{name}_high"],
+            )
+            for row in rows
+        ]
+        title = f"{name} by {' and '.join(labels)}" if labels else name
+        charts_of.append(interval_bars(shown, title=title, what=" and ".join(labels) or "group"))
+    return charts_of
 
 
 # -- synthetic rows beside released tables ----------------------------------------------------------------------------
@@ -152,6 +175,7 @@ async def against_released(visit: Visit, job: Mapping[str, Any]) -> None:
             with room:
                 for each in drawn or []:
                     if each is not None:
+                        kit.heading(each.columns[0], 3)
                         charts.show(each)
                 if not any(drawn or []):
                     kit.note("These tables have other attributes or other bins than the synthetic rows.")
