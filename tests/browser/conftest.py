@@ -265,6 +265,8 @@ def picture() -> Callable[..., Path]:
     def take(page: Page | Locator, name: str, *, docs: bool = False, **options: Any) -> Path:
         path = OUT / f"{name}.png"
         path.parent.mkdir(exist_ok=True)
+        if options.get("full_page"):
+            page.evaluate("() => window.scrollTo(0, 0)")  # the header stays at the top of what is seen
         data = page.screenshot(path=path, animations="disabled", scale="css", **options)
         if docs and os.environ.get("TACITA_PICTURES"):
             (IMAGES / path.name).write_bytes(data)

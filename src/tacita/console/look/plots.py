@@ -429,9 +429,9 @@ def _label_places(points: Sequence[Point], start: float) -> dict[str, dict[str, 
         x, y = 640 * point.x, 340 * (1 - (point.y - start) / max(1 - start, 1e-9))
         wide, left = 7.0 * len(point.label), point.x > 0.6
         first = x - 12 - wide if left else x + 12
-        down = 0.0
+        down = -11.0  # above the line of its interval
         while any(abs(y + down - b) < 15 and first < c and first + wide > a for a, b, c in taken):
-            down += 15
+            down += 24
         taken.append((first, y + down, first + wide))
         found[point.label] = {"position": "left" if left else "right", "offset": [0, down]}
     return found

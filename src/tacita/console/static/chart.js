@@ -77,7 +77,7 @@ function resolve(value, paint) {
   if (value === null || typeof value !== "object") return value;
   const made = {};
   for (const [key, each] of Object.entries(value)) {
-    if (key === "renderItem") made[key] = RENDER[each](paint("--ink"));
+    if (key === "renderItem") made[key] = RENDER[each](paint(each === "cross" ? "--soft" : "--ink"));
     else made[key] = key === "tip" || key === "name" || key === "data" && each?.every?.((v) => typeof v === "string")
       ? each : resolve(each, paint);
   }
