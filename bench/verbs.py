@@ -87,12 +87,12 @@ def table_of(rows: int) -> pa.Table:
     )
 
 
-def used_by(work: Path, command: tuple[str, ...], data: str) -> tuple[float, float]:
+def used_by(work: Path, command: tuple[str, ...], data: str, unit: str = "row") -> tuple[float, float]:
     """CPU seconds and megabytes of a command, with an account of its own."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"TACITA_HOME": home, "XDG_STATE_HOME": home, "HOME": home}
         environment["NUMBA_CACHE_DIR"] = str(work / "kernels")
-        opened = ("budget", "open", "people", "--unit", "row", "--epsilon", "1000", "--delta", "1e-3")
+        opened = ("budget", "open", "people", "--unit", unit, "--epsilon", "1000", "--delta", "1e-3")
         for each in (opened, tuple(part.format(data=data) for part in command)):
             done = subprocess.run(
                 [sys.executable, "-c", RUN, *each], cwd=work, env=environment, check=False, capture_output=True
