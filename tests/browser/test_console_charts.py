@@ -267,7 +267,7 @@ def test_the_menu_is_a_drawer_on_a_phone(service, tables, phone, console, check_
     expect(menu).to_be_visible()
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(menu.get_by_role("link", name="Start")).to_be_focused()
-    phone.wait_for_timeout(300)
+    console.settle(phone)
     check_accessible(phone, strictly=True)
     picture(phone, "console-look-drawer", docs=True)
     phone.keyboard.press("Escape")

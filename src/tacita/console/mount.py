@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from nicegui import app as gui
 from nicegui import core, ui
 from starlette.datastructures import MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
@@ -67,11 +68,17 @@ def mount(app: FastAPI) -> Sessions:
         binding_refresh_interval=None,
         show_welcome_message=False,
         reconnect_timeout=10.0,
+        gzip_middleware_factory=_compressed,
     )
     _guard_messages(sessions)
     gui.add_middleware(_Guard, sessions=sessions)
     gui.add_middleware(_Policy)
     return sessions
+
+
+def _compressed(app: ASGIApp) -> GZipMiddleware:
+    """Compress at a level that costs a first visit less time than it saves."""
+    return GZipMiddleware(app, minimum_size=500, compresslevel=5)
 
 
 def _guard_messages(sessions: Sessions) -> None:
