@@ -39,7 +39,7 @@ def test_words_are_clear_on_every_surface(theme):
         assert contrast(COLOURS[ink][at], COLOURS[surface][at]) >= 4.5, (ink, surface)
     for meaning in ("main", "good", "bad", "wait"):
         assert contrast(COLOURS[meaning][at], COLOURS[f"{meaning}-room"][at]) >= 4.5, meaning
-    for surface in ("main-room", "mark-faint"):
+    for surface in ("main-room", "mark-faint", "mark-scale"):
         assert contrast(COLOURS["ink"][at], COLOURS[surface][at]) >= 4.5, surface
     assert contrast(COLOURS["main-ink"][at], COLOURS["main"][at]) >= 4.5
 

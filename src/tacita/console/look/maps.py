@@ -27,6 +27,8 @@ from tacita.tables.release import Release
 __all__ = ["compass_places", "crosstab", "flows", "network", "pair_heat", "strength_legend", "tiles"]
 
 _MOST_HIGH = 720
+_UNDER_WORDS = "--mark-scale"
+"""The strongest colour that words are written over."""
 _COMPASS = {
     "northwest": (0, 0),
     "north": (1, 0),
@@ -91,7 +93,7 @@ def pair_heat(
     )
 
 
-def _scale(most: float, unit: str, digits: int = 3) -> dict[str, Any]:
+def _scale(most: float, unit: str, *, digits: int = 3, top: str = "--mark-1") -> dict[str, Any]:
     """The legend of a colour: from the surface of a page to that of marks, so that it is right in both themes."""
     return {
         "min": 0,
@@ -103,7 +105,7 @@ def _scale(most: float, unit: str, digits: int = 3) -> dict[str, Any]:
         "precision": digits,
         "itemHeight": 120,
         "text": [unit, ""],
-        "inRange": {"color": ["--mark-faint", "--mark-1"]},
+        "inRange": {"color": ["--mark-faint", top]},
     }
 
 
@@ -134,12 +136,11 @@ def crosstab(release: Release, *, title: str) -> Chart:
         "show": True,
         "formatter": "{b}",
         "fontSize": 12,
+        "lineHeight": 16,
         "color": "--ink",
-        "textBorderColor": "--bg",
-        "textBorderWidth": 3,
     }
     options = {
-        "grid": {"left": 4, "right": 10, "top": 6, "bottom": 46, "containLabel": True},
+        "grid": {"left": 4, "right": 10, "top": 6, "bottom": 64, "containLabel": True},
         "tooltip": {"trigger": "item"},
         "xAxis": {
             "type": "category",
@@ -149,7 +150,7 @@ def crosstab(release: Release, *, title: str) -> Chart:
             "axisLine": {"show": False},
         },
         "yAxis": {"type": "category", "data": down, "inverse": True, "axisLabel": label, "axisLine": {"show": False}},
-        "visualMap": _scale(float(max(shares.max(), 1e-9)), "share"),
+        "visualMap": _scale(float(max(shares.max(), 1e-9)), "share", top=_UNDER_WORDS),
         "series": [
             {"type": "heatmap", "data": data, "label": words, "itemStyle": {"borderColor": "--bg", "borderWidth": 2}}
         ],
@@ -166,7 +167,7 @@ def crosstab(release: Release, *, title: str) -> Chart:
         columns=columns,
         rows=table,
         options=options,
-        height=min(90 + 34 * len(down), _MOST_HIGH),
+        height=min(110 + 34 * len(down), _MOST_HIGH),
         width=200 + 110 * len(across),
         share=frozenset({"share of all"}),
     )
@@ -195,6 +196,7 @@ def tiles(rows: Sequence[Interval], *, title: str, share: bool) -> Chart | None:
     if places is None:
         return None
     texts = [short(row.value, share=share) + range_words(row, share=share) for row in rows]
+    most = max([1e-9, *(row.value for row in rows)])
     data = [
         {
             "value": [*places[row.label], row.value],
@@ -209,16 +211,15 @@ def tiles(rows: Sequence[Interval], *, title: str, share: bool) -> Chart | None:
         "show": True,
         "formatter": "{b}",
         "fontSize": 12,
+        "lineHeight": 16,
         "color": "--ink",
-        "textBorderColor": "--bg",
-        "textBorderWidth": 3,
     }
     options = {
-        "grid": {"left": 0, "right": 0, "top": 0, "bottom": 46},
+        "grid": {"left": 0, "right": 0, "top": 0, "bottom": 64},
         "tooltip": {"trigger": "item"},
         "xAxis": hidden | {"data": ["0", "1", "2"]},
         "yAxis": hidden | {"data": [str(each) for each in range(high)], "inverse": True},
-        "visualMap": _scale(max([1e-9, *(row.value for row in rows)]), "share" if share else "count"),
+        "visualMap": _scale(most, "share" if share else "count", digits=3 if share else 0, top=_UNDER_WORDS),
         "series": [
             {"type": "heatmap", "data": data, "label": words, "itemStyle": {"borderColor": "--bg", "borderWidth": 4}}
         ],
@@ -227,7 +228,7 @@ def tiles(rows: Sequence[Interval], *, title: str, share: bool) -> Chart | None:
     table = tuple((row.label, _plain(row.value), _plain(row.low), _plain(row.high)) for row in rows)
     share_of = frozenset(columns[1:]) if share else frozenset[str]()
     return Chart(
-        title=title, columns=columns, rows=table, options=options, height=60 + 80 * high, width=520, share=share_of
+        title=title, columns=columns, rows=table, options=options, height=70 + 80 * high, width=520, share=share_of
     )
 
 
