@@ -102,3 +102,30 @@ def test_only_what_has_room_fits():
 def test_exact_sums_are_not_shown():
     one = np.array([[77]], np.int64)
     assert "77" not in repr(Added(codes=one, rows=one[:, 0], present=one, sums=one, counts=()))
+
+
+ENDS = st.floats(-1e100, 1e100)
+CLIPS = st.builds(lambda a, b: Clip(min(a, b), max(a, b)), ENDS, ENDS)
+
+
+@given(st.lists(STEPS | CLIPS, min_size=1, max_size=5), ENDS, ENDS, st.lists(st.floats(0, 1), max_size=5))
+def test_clips_that_are_left_out_change_nothing(steps, one, two, shares):
+    low, high = min(one, two), max(one, two)
+    values = np.clip(np.array([low, high, *(low + share * (high - low) for share in shares)]), low, high)
+    formula = Formula(tuple(steps), 0, 1)
+    short = formula.within(low, high)
+    with np.errstate(all="ignore"):
+        full, less = values, values
+        for step in formula.steps:
+            full = step(full)
+        for step in short.steps:
+            less = step(less)
+    np.testing.assert_array_equal(full, less)
+
+
+def test_clips_to_the_bounds_of_the_column_are_left_out():
+    (formula,) = Moments(low=0.0, high=200.0).formulas
+    assert formula.steps == (Over(200.0), Clip(0.0, 1.0), From(1.0), Times(2.0**20), Rounded())
+    assert formula.within(0.0, 200.0).steps == (Over(200.0), From(1.0), Times(2.0**20), Rounded())
+    assert formula.within(-1.0, 200.0) == formula
+    assert formula.within(0.0, 201.0) == formula

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tacita.domain import Attribute
+from tacita.domain import Attribute, Boolean, Date, Numeric
 from tacita.privacy.unit import Unit
 
 __all__ = [
@@ -182,6 +182,24 @@ class Formula:
         """Whether every engine has room for its sums."""
         return -MOST <= self.low <= self.high <= MOST
 
+    def within(self, low: float, high: float) -> Formula:
+        """The same for numbers between public bounds: without the clips that then change nothing.
+
+        Each step is monotone, so that the ends of what comes in give the ends of what goes out.
+        """
+        ends, kept = np.array([low, high], np.float64), list[Step]()
+        for step in self.steps:
+            if isinstance(step, Clip) and step.low <= ends.min() and ends.max() <= step.high:
+                continue
+            if isinstance(step, Square) and ends.min() < 0:
+                return self  # not monotone
+            with np.errstate(all="ignore"):
+                ends = step(ends)
+            if not np.isfinite(ends).all():
+                return self
+            kept.append(step)
+        return Formula(tuple(kept), self.low, self.high)
+
     def tiny(self, whole: bool) -> tuple[float | None, ...]:
         """For each step, the largest operand whose result underflows to zero; None for steps that cannot underflow.
 
@@ -226,6 +244,13 @@ class Number:
         """Name of the column."""
         return self.attribute.name
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number."""
+        if isinstance(self.attribute, Numeric | Date):
+            return self.attribute.line_bounds
+        return (0.0, 1.0) if isinstance(self.attribute, Boolean) else (0.0, 0.0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
@@ -264,7 +289,7 @@ class Added:
     """Exact sums; sensitive.
 
     Attributes:
-        codes: A row for each combination of codes that occurs.
+        codes: A row for each combination of codes that occurs, or several whose sums belong together.
         rows: Number of rows.
         present: Rows that have each of the numbers; a column for each.
         sums: A column for each formula.

@@ -189,7 +189,8 @@ class Ranged(Measure):
     @property
     def place(self) -> tuple[Step, ...]:
         """Steps from a value to its place between the bounds, from 0 to 1."""
-        return Plus(-self.low), Over(self.range), Clip(0.0, 1.0)
+        start: tuple[Step, ...] = (Plus(-self.low),) if self.low else ()
+        return (*start, Over(self.range), Clip(0.0, 1.0))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -64,7 +64,7 @@ def pipeline_of(request: Sums, domain: Domain, unwind: str | None) -> list[Stage
     then: dict[str, Expression] = {name: f"${name}" for name in first}
     for kind, formulas in (("f", request.sums), ("b", request.counts)):
         for at, (number, formula) in enumerate(formulas):
-            then[f"{kind}{at}"] = _compute(formula, f"$v{number}")
+            then[f"{kind}{at}"] = _compute(formula.within(*request.numbers[number].bounds), f"$v{number}")
     stages: list[Stage] = [*rows_of(unwind), {"$project": {"_id": 0, **first}}, {"$project": {"_id": 0, **then}}]
     group: dict[str, Expression] = {f"c{at}": f"$c{at}" for at in range(names)}
     is_sum: Expression = {"$literal": True}

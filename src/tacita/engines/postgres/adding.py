@@ -134,17 +134,21 @@ def _where(request: Sums, place: Mapping[str, sql.Composable]) -> sql.Composable
 
 
 def _grouped(request: Sums, weighed: sql.Composable) -> sql.Composable:
-    """Return the statement: the set that a row belongs to, groups, values, rows, present, sums."""
+    """Return the statement: the set that a row belongs to, groups, values, rows, present, sums.
+
+    Sums of one formula's values and all other sums are one set: the groups' sums are added up here. More have a set for
+    each, beside the groups.
+    """
     groups = [_named("g", at) for at in range(len(request.names))]
     values = [_named("b", at) for at in range(len(request.counts))]
-    sets = [groups, *([*groups, value] for value in values)]
+    sets = [[*groups, *values]] if len(values) < 2 else [groups, *([*groups, value] for value in values)]
     # with one set there is no need for GROUPING SETS, which the server never runs in parallel
     by: sql.Composable = sql.SQL("GROUP BY GROUPING SETS ({})").format(
         sql.SQL(", ").join([sql.SQL("({})").format(sql.SQL(", ").join(each)) for each in sets])
     )
     if len(sets) == 1:
-        by = sql.SQL("GROUP BY {}").format(sql.SQL(", ").join(groups)) if groups else sql.SQL("")
-    which = [sql.SQL("GROUPING({})::int4").format(value) for value in values]
+        by = sql.SQL("GROUP BY {}").format(sql.SQL(", ").join(sets[0])) if sets[0] else sql.SQL("")
+    which = [sql.SQL("GROUPING({})::int4").format(value) for value in values] if len(sets) > 1 else []
     counted: list[sql.Composable] = [sql.SQL("pg_catalog.count(*)")]
     counted += [sql.SQL("pg_catalog.count({})").format(_named("v", at)) for at in range(len(request.numbers))]
     counted += [sql.SQL("pg_catalog.sum({})").format(_named("f", at)) for at in range(len(request.sums))]
@@ -161,6 +165,7 @@ def _named(kind: str, at: int) -> sql.Composable:
 def _compute(formula: Formula, number: Number, value: sql.Composable) -> sql.Composable:
     attribute = number.attribute
     whole = not isinstance(attribute, Numeric) or attribute.integer
+    formula = formula.within(*number.bounds)
     found = value
     for step, tiny in zip(formula.steps, formula.tiny(whole), strict=True):
         operand, found = found, _step(step, found)
@@ -192,17 +197,20 @@ def _step(step: Step, value: sql.Composable) -> sql.Composable:
 def added_of(request: Sums, batches: Sequence[pa.RecordBatch]) -> Added:
     """Read the reply to the statement of a request."""
     counts, names, numbers = len(request.counts), len(request.names), len(request.numbers)
-    width = counts + names + counts + 1 + numbers + len(request.sums)
+    sets = counts if counts > 1 else 0
+    width = sets + names + counts + 1 + numbers + len(request.sums)
     parts = [np.stack([_whole(column) for column in batch.columns], axis=1) for batch in batches]
     rows = np.concatenate([np.zeros((0, width), np.int64), *parts])
-    which, codes, values, found = np.split(rows, np.cumsum([counts, names, counts]), axis=1)
+    which, codes, values, found = np.split(rows, np.cumsum([sets, names, counts]), axis=1)
+    found = np.where(found == _NULL, 0, found)
+    # with one set, its rows are both: sums of a group fall into several parts
     plain = which.all(axis=1)
-    mine = [(which[:, at] == 0) & (values[:, at] != _NULL) for at in range(counts)]
+    mine = [(which[:, at] == 0) & (values[:, at] != _NULL) if sets else values[:, at] != _NULL for at in range(counts)]
     return Added(
         codes=codes[plain],
         rows=found[plain, 0],
         present=found[plain, 1 : 1 + numbers],
-        sums=np.where(found[plain, 1 + numbers :] == _NULL, 0, found[plain, 1 + numbers :]),
+        sums=found[plain, 1 + numbers :],
         counts=tuple(
             Counted(codes=codes[chosen], values=values[chosen, at], rows=found[chosen, 0])
             for at, chosen in enumerate(mine)

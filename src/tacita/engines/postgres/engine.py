@@ -131,7 +131,7 @@ class PostgresEngine:
         if statement is None or self._pushed == 0:
             return None
         step("adding up rows")
-        with self._server.arrow_snapshot() as connection:
+        with self._server.arrow_snapshot(more_memory=True) as connection:
             added: Added = self._adding.added_of(request, list(self._execute(connection, statement)))
         for name, codes in zip(request.names, added.codes.T, strict=True):
             check_codes(name, codes, self._domain[name].size + 1)
