@@ -64,6 +64,8 @@ class AddsUp(LocalEngine):
 
     def sums(self, request: Sums) -> Added | None:
         domain = self.domain
+        if request.persons:
+            return None
         batches = list(counted_rows(Streaming(self), [*request.ties], request.unit))  # type: ignore[arg-type]
         if not batches:
             return None

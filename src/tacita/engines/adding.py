@@ -254,7 +254,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """What to add up.
+    """Request of sums over groups of rows.
 
     Attributes:
         names: Attributes whose codes make the groups, out-of-domain values included.
@@ -264,6 +264,7 @@ class Sums:
         counts: Formulas whose values are counted, each with the index of its number.
         unit: Whose rows are bounded.
         ties: Columns that decide which of a person's rows with equal codes count: the least, column by column.
+        persons: Whether distinct persons are counted too.
     """
 
     names: tuple[str, ...]
@@ -273,6 +274,7 @@ class Sums:
     counts: tuple[tuple[int, Formula], ...] = ()
     unit: Unit = field(default_factory=Unit)
     ties: tuple[str, ...] = ()
+    persons: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -289,11 +291,13 @@ class Added:
     """Exact sums; sensitive.
 
     Attributes:
-        codes: A row for each combination of codes that occurs, or several whose sums belong together.
+        codes: A row for each combination of codes that occurs; where persons are not counted, there may be several,
+            whose sums belong together.
         rows: Number of rows.
         present: Rows that have each of the numbers; a column for each.
         sums: A column for each formula.
         counts: For each formula whose values are counted.
+        persons: Number of distinct persons, if it was asked for.
     """
 
     codes: Integers
@@ -301,6 +305,7 @@ class Added:
     present: Integers
     sums: Integers
     counts: tuple[Counted, ...]
+    persons: Integers | None = None
 
     def __repr__(self) -> str:
         return "Added(…)"

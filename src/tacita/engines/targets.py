@@ -1,4 +1,4 @@
-"""Where released rows are written: a file, or a new table of a database.
+"""Targets of released rows: a file, or a new table of a database.
 
     rows.csv, rows.parquet              a file, which replaces one that is there
     postgresql://… with a table         a new table, filled by COPY in one transaction

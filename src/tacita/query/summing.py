@@ -70,17 +70,17 @@ class _Plan(Protocol):
 
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
-    distinct = [isinstance(measure, Persons) for measure in plan.measures]
-    if any(distinct):
-        return gather(plan, engine).sums(None)
+    distinct = any(isinstance(measure, Persons) for measure in plan.measures)
     totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
-    if all(measure.column is None for measure in plan.measures):
+    if not distinct and all(measure.column is None for measure in plan.measures):
         _from_table(plan, engine, totals)
         return totals
     request = request_of(plan) if isinstance(engine, Adds) else None
     if isinstance(engine, Adds) and request is not None and (added := engine.sums(request)) is not None:
         _from_added(plan, request, added, totals)
         return totals
+    if distinct:
+        return gather(plan, engine).sums(None)
     for rows in _read(plan, engine):
         for total, measure in zip(totals, plan.measures, strict=True):
             np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
@@ -97,13 +97,13 @@ def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
 
 
 def request_of(plan: _Plan) -> Sums | None:
-    """What an engine is asked to add up; None if it is too much, or computed in ways that engines do not know."""
+    """Ask an engine for sums; None if they are too many, or computed in ways that engines do not know."""
     if any(measure.column in {each.name for each in plan.recipe.computed} for measure in plan.measures):
         return None
-    if any(isinstance(measure, Persons) for measure in plan.measures):
-        return None
     only, rest = _split(plan.recipe.where)
-    names = _coded(plan, rest)
+    names, persons = _coded(plan, rest), any(isinstance(measure, Persons) for measure in plan.measures)
+    if persons and names != plan.recipe.by:  # persons of several combinations of codes are not those of their group
+        return None
     width = 1 + sum(measure.width for measure in plan.measures)
     if math.prod(plan.domain[name].size + 1 for name in names) * width > _MOST_ADDED:
         return None
@@ -121,6 +121,7 @@ def request_of(plan: _Plan) -> Sums | None:
         counts=tuple(counts),
         unit=plan.unit,
         ties=tuple(_columns(plan)),
+        persons=persons,
     )
 
 
@@ -142,6 +143,9 @@ def _from_added(plan: _Plan, request: Sums, added: Added, totals: list[Integers]
             np.add.at(total, (groups, found.values[there]), found.rows[there])
             continue
         rows = added.rows if measure.column is None else added.present[:, at]
+        if isinstance(measure, Persons):
+            assert added.persons is not None
+            rows = added.persons
         chosen = [request.sums.index((at, formula)) for formula in measure.formulas]
         np.add.at(total, cells, measure.of_added(rows, added.sums[:, chosen])[keep])
 

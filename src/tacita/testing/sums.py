@@ -26,6 +26,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
 from tacita.query.calibrated import CalibratedAggregates
 from tacita.query.derived import Derived
+from tacita.query.measures import Persons
 from tacita.query.summing import exact_sums, request_of
 from tacita.query.where import ALL_ROWS, AllOf, AnyOf, OneOf, Where
 
@@ -82,6 +83,8 @@ def plan_of(
 def random_plan(domain: Domain, rng: random.Random) -> CalibratedAggregates | None:
     """Return a plan over some columns of a domain, by some groups, under some condition; None if there is none."""
     aggregates = [Aggregate(kind="count")]
+    if domain.person and rng.random() < 0.5:
+        aggregates.append(Aggregate(kind="persons"))
     for name in domain.countable:
         kinds = rng.sample(["count", "sum", "mean", "var", "quantile", "choice"], 2)
         for kind in kinds if isinstance(domain[name], Numeric | Date | Boolean) else ["count"]:
@@ -145,7 +148,8 @@ class SumsContract:
             assert isinstance(engine, Adds)
             assert request is not None
             assert engine.sums(request) is not None
-        if any(measure.column is not None for measure in plan.measures):  # without one, no rows are read
+        read = any(measure.column is not None or isinstance(measure, Persons) for measure in plan.measures)
+        if read:  # other statistics are counted in tables
             self._equal(found, exact_sums(plan, Streaming(engine)))  # type: ignore[arg-type]
         self._equal(found, exact_sums(plan, LocalEngine(engine.domain, self.seen(table))))
 
@@ -271,3 +275,32 @@ class SumsContract:
             for by in ([], ["g"]):
                 statistics = [each for name in names for each in self.all_statistics(name)[1:4]]
                 self.sums_agree(engine, table, plan_of(domain, statistics, by, max_rows=max_rows), "persons")
+
+    @pytest.mark.parametrize("max_rows", [1, 3])
+    def test_sums_count_each_person_once(self, max_rows: int) -> None:
+        rng, n = random.Random(max_rows), 300
+        table = pa.table(
+            {
+                "who": pa.array([rng.choice([None, "", *(f"p{i}" for i in range(70))]) for _ in range(n)]),
+                "x": pa.array([rng.choice([None, rng.random() * 9]) for _ in range(n)], pa.float64()),
+                "g": pa.array([rng.choice(["a", "b", "?", None]) for _ in range(n)]),
+            }
+        )
+        domain = Domain(
+            person="who",
+            attributes=[
+                Identifier(name="who"),
+                Numeric(name="x", bounds=(0, 8), bins=2, missing=True),
+                Categorical(name="g", levels=("a", "b"), other=True),
+            ],
+        )
+        engine, persons = self.make(domain, table), Aggregate(kind="persons")
+        merged = Derived(attribute=Categorical(name="m", levels=("p", "q")), of=("g",), sizes=(3,), codes=(0, 1, 0))
+        either = AnyOf((OneOf("g", (0,)), OneOf("x", (1,))))
+        for statistics in ([persons], [persons, Aggregate(kind="count")], [persons, *self.all_statistics("x")]):
+            for by, where in (([], ALL_ROWS), (["g"], ALL_ROWS), (["x", "g"], OneOf("g", (0, 2)))):
+                plan = plan_of(domain, statistics, by, where, max_rows=max_rows)
+                self.sums_agree(engine, table, plan, "persons")
+            # persons of several codes are one in their group
+            self.sums_agree(engine, table, plan_of(domain, statistics, ["m"], max_rows=max_rows, derived=[merged]))
+            self.sums_agree(engine, table, plan_of(domain, statistics, ["x"], either, max_rows=max_rows))

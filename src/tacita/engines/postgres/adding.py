@@ -91,6 +91,7 @@ def statement_of(
         max_rows=request.unit.max_rows,
         numbers=known,
         ties=[_ordered(columns[each], domain[each]) for each in request.ties if each != request.unit.person],
+        keyed=request.persons,
     )
     place = {each: name(at) for at, each in enumerate(used)}
     weighed = sql.SQL("SELECT {listed} FROM ({rows} OFFSET 0) AS numbered{where}").format(
@@ -115,7 +116,8 @@ def _groups(request: Sums, place: Mapping[str, sql.Composable]) -> list[sql.Comp
 
 def _values(request: Sums) -> list[sql.Composable]:
     """Numbers, formulas that are added up, and formulas whose values are counted."""
-    found = [_named("v", at) for at in range(len(request.numbers))]
+    found: list[sql.Composable] = [_named("v", at) for at in range(len(request.numbers))]
+    found += [sql.Identifier("key")] if request.persons else []
     for kind, formulas in (("f", request.sums), ("b", request.counts)):
         for at, (number, formula) in enumerate(formulas):
             value = _compute(formula, request.numbers[number], _named("v", number))
@@ -141,7 +143,8 @@ def _grouped(request: Sums, weighed: sql.Composable) -> sql.Composable:
     """
     groups = [_named("g", at) for at in range(len(request.names))]
     values = [_named("b", at) for at in range(len(request.counts))]
-    sets = [[*groups, *values]] if len(values) < 2 else [groups, *([*groups, value] for value in values)]
+    one = _is_one_set(request)
+    sets = [[*groups, *values]] if one else [groups, *([*groups, value] for value in values)]
     # with one set there is no need for GROUPING SETS, which the server never runs in parallel
     by: sql.Composable = sql.SQL("GROUP BY GROUPING SETS ({})").format(
         sql.SQL(", ").join([sql.SQL("({})").format(sql.SQL(", ").join(each)) for each in sets])
@@ -152,10 +155,16 @@ def _grouped(request: Sums, weighed: sql.Composable) -> sql.Composable:
     counted: list[sql.Composable] = [sql.SQL("pg_catalog.count(*)")]
     counted += [sql.SQL("pg_catalog.count({})").format(_named("v", at)) for at in range(len(request.numbers))]
     counted += [sql.SQL("pg_catalog.sum({})").format(_named("f", at)) for at in range(len(request.sums))]
+    counted += [sql.SQL('pg_catalog.count(DISTINCT "key")')] if request.persons else []
     listed = [
         sql.SQL("{} AS {}").format(part, name(at)) for at, part in enumerate([*which, *groups, *values, *counted])
     ]
     return sql.SQL("SELECT {} FROM ({}) AS weighed {}").format(sql.SQL(", ").join(listed), weighed, by)
+
+
+def _is_one_set(request: Sums) -> bool:
+    """Return whether the sums of groups follow from those of values; numbers of distinct persons do not add up."""
+    return len(request.counts) < (1 if request.persons else 2)
 
 
 def _named(kind: str, at: int) -> sql.Composable:
@@ -197,8 +206,8 @@ def _step(step: Step, value: sql.Composable) -> sql.Composable:
 def added_of(request: Sums, batches: Sequence[pa.RecordBatch]) -> Added:
     """Read the reply to the statement of a request."""
     counts, names, numbers = len(request.counts), len(request.names), len(request.numbers)
-    sets = counts if counts > 1 else 0
-    width = sets + names + counts + 1 + numbers + len(request.sums)
+    sets = 0 if _is_one_set(request) else counts
+    width = sets + names + counts + 1 + numbers + len(request.sums) + request.persons
     parts = [np.stack([_whole(column) for column in batch.columns], axis=1) for batch in batches]
     rows = np.concatenate([np.zeros((0, width), np.int64), *parts])
     which, codes, values, found = np.split(rows, np.cumsum([sets, names, counts]), axis=1)
@@ -210,7 +219,8 @@ def added_of(request: Sums, batches: Sequence[pa.RecordBatch]) -> Added:
         codes=codes[plain],
         rows=found[plain, 0],
         present=found[plain, 1 : 1 + numbers],
-        sums=found[plain, 1 + numbers :],
+        sums=found[plain, 1 + numbers : 1 + numbers + len(request.sums)],
+        persons=found[plain, -1] if request.persons else None,
         counts=tuple(
             Counted(codes=codes[chosen], values=values[chosen, at], rows=found[chosen, 0])
             for at, chosen in enumerate(mine)

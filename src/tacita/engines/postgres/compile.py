@@ -281,6 +281,7 @@ def coded_rows(
     max_rows: int = 1,
     numbers: Sequence[sql.Composable] = (),
     ties: Sequence[sql.Composable] = (),
+    keyed: bool = False,
 ) -> sql.Composable:
     """Return a statement for the codes of rows as c0, c1, ...; with a key, of at most `max_rows` per person.
 
@@ -292,6 +293,7 @@ def coded_rows(
         max_rows: Rows of each person that are returned.
         numbers: Further expressions, which are returned as v0, v1, ...
         ties: Expressions by which rows of a person with equal codes are ordered.
+        keyed: Whether the person's key is returned too, as key.
     """
     listed: list[sql.Composable] = [sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)]
     listed += [sql.SQL("({})::float8 AS {}").format(part, sql.Identifier(f"v{i}")) for i, part in enumerate(numbers)]
@@ -301,6 +303,7 @@ def coded_rows(
     texts: list[sql.Composable] = [sql.SQL("{}::text").format(name(i)) for i in range(len(codes))]
     names: list[sql.Composable] = [name(i) for i in range(len(codes))]
     names += [sql.Identifier(f"v{i}") for i in range(len(numbers))]
+    names += [sql.Identifier("key")] if keyed else []
     after = [sql.SQL(", {} NULLS LAST").format(sql.Identifier(f"t{i}")) for i in range(len(ties))]
     joined = sql.SQL(" || ',' || ").join(texts or [sql.SQL("''")])
     absent = [sql.SQL("key <> {}").format(text) for text in map(_literal, nulls) if text]

@@ -1,6 +1,6 @@
 """A new table in PostgreSQL, filled by binary COPY.
 
-One transaction creates the table and fills it, so nobody sees a part of it, and a process that is killed leaves
+One transaction creates the table and fills it, so no one sees a part of it, and a process that is killed leaves
 nothing. Columns have the type that is next to Arrow's; names are quoted, never pasted. Statements look names up in
 `pg_catalog` alone, as those that read do.
 """
