@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -35,6 +36,7 @@ from tacita.anonymize.recount import classes_of, recount
 from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.engines.targets import row_target
 from tacita.errors import InternalError, InvalidInput
 from tacita.tables.recoding import Recoding
 from tacita.tables.recoding.axis import read_keys
@@ -330,6 +332,10 @@ class Anonymized:
     def guarantee(self) -> str:
         """In the sense of differential privacy: none."""
         return "none"
+
+    def write(self, place: str | Path, into: str | None = None) -> None:
+        """Write the rows as .parquet or .csv, or into a new table `into` of a database, given by its address."""
+        row_target(place, into).write(iter([self.rows]))
 
     def as_dict(self) -> dict[str, Any]:
         """All but the rows and the recoding, as plain data."""

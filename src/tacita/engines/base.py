@@ -8,6 +8,7 @@ exactly:
     apply(recoding, columns) the rows again, with labels instead of quasi-identifiers
     with_bins(domain)        the same rows, with numbers and dates in other bins
     check()                  for the owner: how well the data fits its schema
+    sums(request)            exact sums of what rows contribute, added up next to the data where that is exact
 
 All engines agree on every count, to the last row: see `tacita.testing.EngineContract`.
 """
@@ -21,12 +22,13 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from tacita.domain import Domain
+from tacita.engines.adding import Added, Sums
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import Recoding
 from tacita.tables.table import Table
 from tacita.tables.workload import Tables, Workload
 
-__all__ = ["ColumnCheck", "Engine", "Rebins", "Recodes", "SourceCheck"]
+__all__ = ["Adds", "ColumnCheck", "Engine", "Rebins", "Recodes", "SourceCheck"]
 
 BATCH_ROWS = 1 << 17
 
@@ -124,4 +126,18 @@ class Rebins(Engine, Protocol):
 
         The domain must describe the same columns, and differ in bins at most. Which rows of a person count is decided
         anew, by the rule above.
+        """
+
+
+@runtime_checkable
+class Adds(Engine, Protocol):
+    """An engine that adds up what rows contribute next to the data. Those over files stream their rows instead."""
+
+    def sums(self, request: Sums) -> Added | None:
+        """Add up formulas over the rows that count, by groups, in one reading of the data.
+
+        The sums are exactly those of `rows`, read by `tacita.domain.line` and `encode`, whatever the values are.
+
+        Returns:
+            None if the source cannot compute them exactly, for this schema or these values: then rows are streamed.
         """

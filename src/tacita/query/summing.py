@@ -1,7 +1,8 @@
 """Exact sums of the rows that count, by group: one pass over the data.
 
-Counts of rows alone are counted where the data lies. Distinct persons and private keys need all rows at once, so that
-their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
+Counts of rows alone are counted where the data lies, and an engine that adds up (`Adds`) is asked for the sums;
+otherwise rows are streamed. All ways give the same integers. Distinct persons and private keys need all rows at once,
+so that their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
 
 Privacy: none; everything here is exact, and only noise leaves it (`aggregates`).
 """
@@ -18,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.engines.base import Engine
+from tacita.engines.adding import Sums
+from tacita.engines.base import Adds, Engine
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
@@ -26,12 +28,13 @@ from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
-from tacita.query.measures import Integers, Measure, Persons, Ranged
-from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbers, presence
+from tacita.query.measures import Integers, Measure, Persons
+from tacita.query.numbers import Array, Measurable, measurable, numbers, presence
+from tacita.query.pushed import add_groups, build_request, read_as, split_where
 from tacita.query.where import Where
 from tacita.tables.workload import Workload
 
-__all__ = ["Gathered", "exact_sums", "gather"]
+__all__ = ["Gathered", "exact_sums", "gather", "request_of"]
 
 
 class _Recipe(Protocol):
@@ -65,12 +68,14 @@ class _Plan(Protocol):
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
     distinct = [isinstance(measure, Persons) for measure in plan.measures]
-    if any(distinct):
-        return gather(plan, engine).sums(None)
     totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
-    if all(measure.column is None for measure in plan.measures):
+    if not any(distinct) and all(measure.column is None for measure in plan.measures):
         _from_table(plan, engine, totals)
         return totals
+    if (added := _add_up(plan, engine)) is not None:
+        return added
+    if any(distinct):
+        return gather(plan, engine).sums(None)
     for rows in _read(plan, engine):
         for total, measure in zip(totals, plan.measures, strict=True):
             np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
@@ -86,11 +91,35 @@ def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
         total[:, 0] += np.rint(found).astype(np.int64) * measure.steps
 
 
-def _coded(plan: _Plan) -> tuple[str, ...]:
+def request_of(plan: _Plan) -> Sums | None:
+    """Return the request to an engine that adds up; None if rows are streamed."""
+    only, rest = split_where(plan.recipe.where)
+    return build_request(plan, only, _coded(plan, rest), _columns(plan))
+
+
+def _add_up(plan: _Plan, engine: Engine) -> list[Integers] | None:
+    """Sums that the engine adds up; None if it cannot."""
+    request = request_of(plan) if isinstance(engine, Adds) else None
+    added = engine.sums(request) if isinstance(engine, Adds) and request is not None else None
+    if request is None or added is None:
+        return None
+    names, (_, rest) = request.names, split_where(plan.recipe.where)
+
+    def place(codes: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        columns = dict(zip(names, codes.T, strict=True))
+        rows = _Rows(plan=plan, codes=columns, count=len(codes), where=rest)
+        return rows.keep, rows.cells
+
+    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    add_groups(plan, request, added, totals, place)
+    return totals
+
+
+def _coded(plan: _Plan, where: Where | None = None) -> tuple[str, ...]:
     """Attributes that decide which rows are counted, and where."""
     made = {each.name: each.of for each in plan.recipe.derived}
     by = [part for name in plan.recipe.by for part in made.get(name, (name,))]
-    return tuple(dict.fromkeys((*by, *plan.recipe.where.attributes)))
+    return tuple(dict.fromkeys((*by, *(where or plan.recipe.where).attributes)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,13 +130,15 @@ class _Rows:
     codes: Mapping[str, npt.NDArray[Any]]
     count: int
     batch: pa.RecordBatch | None = None
+    where: Where | None = None
+    """The conditions that are left to check; all of them if not given."""
     _known: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
     def _placed(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        plan = self.plan
-        keep = plan.recipe.where.holds(self.codes, self.count)
-        for name in _coded(plan):
+        plan, where = self.plan, self.where or self.plan.recipe.where
+        keep = where.holds(self.codes, self.count)
+        for name in _coded(plan, where):
             keep &= self.codes[name] < plan.domain[name].size
         made = {each.name: each for each in plan.recipe.derived}
         cells = np.zeros(self.count, np.int64)
@@ -148,28 +179,36 @@ class _Rows:
             ):  # a warning would reveal that a row is there, even one that WHERE leaves out
                 return made.of.evaluate(self)
         assert self.batch is not None
-        attribute = self.plan.domain[column]
+        attribute = read_as(self.plan.domain, measure)
         if not isinstance(attribute, Measurable):
             return presence(attribute, self.batch.column(column), self.plan.domain.nulls)
-        low, high = bounds_of(attribute)
-        if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
-            wide = measurable(self.plan.domain, column, (measure.low, measure.high))
-            return numbers(wide, self.batch.column(column), self.plan.domain.nulls)
-        return self.numbers(column)  # a measure moves values to its own bounds
+        if attribute == self.plan.domain[column]:
+            return self.numbers(column)
+        return numbers(attribute, self.batch.column(column), self.plan.domain.nulls)
 
 
-def _read(plan: _Plan, engine: Engine, more: tuple[str, ...] = ()) -> Iterator[_Rows]:
-    """Read the rows that count, in one pass."""
+def _encoded(plan: _Plan) -> tuple[str, ...]:
+    """Columns that are read as codes."""
+    made = {each.name: each.of for each in plan.recipe.computed}
+    wanted = [measure.column for measure in plan.measures if measure.column in made]
+    return tuple(dict.fromkeys((*_coded(plan), *(name for each in wanted for name in made[str(each)].coded))))
+
+
+def _columns(plan: _Plan, more: tuple[str, ...] = ()) -> list[str]:
+    """Columns that are read, in this order, by which equal rows of a person are chosen."""
     made = {each.name: each.of for each in plan.recipe.computed}
     wanted = [measure.column for measure in plan.measures if measure.column is not None]
     plain = [name for name in wanted if name not in made]
     read = [name for name in wanted if name in made for name in made[name].columns]
-    coded = dict.fromkeys((*_coded(plan), *(name for name in wanted if name in made for name in made[name].coded)))
-    columns = dict.fromkeys((*coded, *plain, *read, *more))
-    columns = columns or dict.fromkeys(plan.domain.names[:1])  # rows are counted by any column
-    for batch in counted_rows(engine, list(columns), plan.unit):
-        codes = plan.domain.encode(batch, list(coded))
-        yield _Rows(plan=plan, codes=codes, count=batch.num_rows, batch=batch)
+    columns = dict.fromkeys((*_encoded(plan), *plain, *read, *more))
+    return list(columns or dict.fromkeys(plan.domain.names[:1]))  # rows are counted by any column
+
+
+def _read(plan: _Plan, engine: Engine, more: tuple[str, ...] = ()) -> Iterator[_Rows]:
+    """Read the rows that count, in one pass."""
+    coded = _encoded(plan)
+    for batch in counted_rows(engine, _columns(plan, more), plan.unit):
+        yield _Rows(plan=plan, codes=plan.domain.encode(batch, coded), count=batch.num_rows, batch=batch)
 
 
 class _Numbered:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Decode, Domain
 from tacita.domain.conditions import Condition
+from tacita.engines.targets import row_target
 from tacita.errors import InvalidInput
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
@@ -36,7 +37,7 @@ from tacita.synthesize.keys import with_keys
 from tacita.synthesize.kinds import Quantity
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Always, Rules
-from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
+from tacita.synthesize.writing import Progress, check_parts, write_parts
 from tacita.tables.cells import Cells, Projectable
 from tacita.tables.envelope import Envelope
 from tacita.tables.tabular import Tabular
@@ -240,22 +241,24 @@ class Synthesized(Envelope, Tabular):
         key: str | None = None,
         parts: int | None = None,
         progress: Progress | None = None,
+        into: str | None = None,
     ) -> None:
-        """Write rows as .parquet or .csv, atomically: the whole output appears, or none of it.
+        """Write rows as .parquet or .csv, or into a database: the whole output appears, or none of it.
 
         Args:
-            path: Target; with `parts`, a folder of so many files, written in parallel.
+            path: A file, or the address of a database; with `parts`, a folder of so many files, written in parallel.
             rows: Number of rows.
             rng: For the draws.
             policy: How bins are decoded.
             key: The name of a column of new keys, if there should be one: numbers from 1 on, never from data.
             parts: Number of files; one, without a folder, if not given.
             progress: Called with the number of rows written; an exception from it stops the writing.
+            into: The new table or collection of a database.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
         if parts is None:
-            write_file(path, self.batches(rows, rng, policy=policy, key=key), progress)
+            row_target(path, into).write(self.batches(rows, rng, policy=policy, key=key), progress)
             return
         check_parts(parts)
         sizes = [rows // parts + (place < rows % parts) for place in range(parts)]

@@ -19,7 +19,7 @@ from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_optio
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.anonymize.quasi import joined
 from tacita.cli.parts import show
-from tacita.cli.parts.files import PAGE, ROWS, check_files
+from tacita.cli.parts.files import PAGE, Into, RowsOutput, check_files, rows_target
 from tacita.cli.parts.generated import with_options
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
@@ -28,7 +28,6 @@ from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.report.report import Section, write
-from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]
 
@@ -45,7 +44,7 @@ _METHOD = Parameter(name="method", type=one_of(METHODS), default=DEFAULT_METHOD,
 def anonymize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output file of the rows: .csv or .parquet.")],
+    output: RowsOutput,
     qi: Annotated[
         str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
     ] = None,
@@ -65,6 +64,7 @@ def anonymize(
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
     ] = None,
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -77,7 +77,7 @@ def anonymize(
 
     [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
     """
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     check_files(PAGE, report=report)
     domain = Domain.read(schema)
     recipe = Anonymize(
@@ -91,6 +91,7 @@ def anonymize(
         method=make_method(chosen["method"], {each.name: chosen[each.name] for each in all_options()}),
     )
     plan = recipe.prepare(domain)
+    target.check(plan.leaving)
     everyone = None if population is None else _everyone(population, domain, plan.quasi)
     result = plan.run(engine_of(data, domain, table), population=everyone)
     warnings = (
@@ -105,9 +106,9 @@ def anonymize(
             recipient=recipient,
         ),
     )
-    write_file(output, iter([result.rows]))
+    target.write(iter([result.rows]))
     if report is not None:
-        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result, warnings))
+        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {target.name}", _sections(result, warnings))
     if json:
         show.print_json(result.as_dict() | {"warnings": list(warnings)})
         return
