@@ -8,7 +8,7 @@ Privacy: none; everything here is exact, and only noise leaves it (`aggregates`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
 from tacita.privacy.unit import Unit
-from tacita.query.counted import counted_rows
+from tacita.query.counted import counted_rows, fold_counted
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
 from tacita.query.measures import Integers, Measure, Persons, Ranged
@@ -65,16 +65,43 @@ class _Plan(Protocol):
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
     distinct = [isinstance(measure, Persons) for measure in plan.measures]
-    if any(distinct):
-        return gather(plan, engine).sums(None)
-    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
-    if all(measure.column is None for measure in plan.measures):
+    if not any(distinct) and all(measure.column is None for measure in plan.measures):
+        totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
         _from_table(plan, engine, totals)
         return totals
-    for rows in _read(plan, engine):
-        for total, measure in zip(totals, plan.measures, strict=True):
-            np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
-    return totals
+    # all rows of a person are in one part, so that numbers of distinct persons are added up too
+    task = _SumRows(plan, any(distinct))
+    return fold_counted(engine, task, _columns(plan, _texts(plan) if any(distinct) else ()), plan.unit).totals
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Exact sums over some rows."""
+
+    totals: list[Integers]
+
+    def __add__(self, other: _Sums) -> _Sums:
+        """Add those of other rows."""
+        return _Sums([one + more for one, more in zip(self.totals, other.totals, strict=True)])
+
+
+@dataclass(frozen=True)
+class _SumRows:
+    """Sums of every measure; `distinct` where persons are counted."""
+
+    plan: _Plan
+    distinct: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> _Sums:
+        """Sum up rows."""
+        plan = self.plan
+        if self.distinct:
+            return _Sums(_gather(plan, batches).sums(None))
+        totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+        for rows in _read(plan, batches):
+            for total, measure in zip(totals, plan.measures, strict=True):
+                np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
+        return _Sums(totals)
 
 
 def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
@@ -158,18 +185,33 @@ class _Rows:
         return self.numbers(column)  # a measure moves values to its own bounds
 
 
-def _read(plan: _Plan, engine: Engine, more: tuple[str, ...] = ()) -> Iterator[_Rows]:
-    """Read the rows that count, in one pass."""
+def _encoded(plan: _Plan) -> tuple[str, ...]:
+    """Columns that are read as codes."""
+    made = {each.name: each.of for each in plan.recipe.computed}
+    wanted = [measure.column for measure in plan.measures if measure.column in made]
+    return tuple(dict.fromkeys((*_coded(plan), *(name for each in wanted for name in made[str(each)].coded))))
+
+
+def _columns(plan: _Plan, more: tuple[str, ...] = ()) -> list[str]:
+    """Columns that are read, in this order, by which equal rows of a person are chosen."""
     made = {each.name: each.of for each in plan.recipe.computed}
     wanted = [measure.column for measure in plan.measures if measure.column is not None]
     plain = [name for name in wanted if name not in made]
     read = [name for name in wanted if name in made for name in made[name].columns]
-    coded = dict.fromkeys((*_coded(plan), *(name for name in wanted if name in made for name in made[name].coded)))
-    columns = dict.fromkeys((*coded, *plain, *read, *more))
-    columns = columns or dict.fromkeys(plan.domain.names[:1])  # rows are counted by any column
-    for batch in counted_rows(engine, list(columns), plan.unit):
-        codes = plan.domain.encode(batch, list(coded))
-        yield _Rows(plan=plan, codes=codes, count=batch.num_rows, batch=batch)
+    columns = dict.fromkeys((*_encoded(plan), *plain, *read, *more))
+    return list(columns or dict.fromkeys(plan.domain.names[:1]))  # rows are counted by any column
+
+
+def _texts(plan: _Plan) -> tuple[str, ...]:
+    """Columns that are read as texts: private keys, and the person."""
+    person = plan.unit.person
+    return (*plan.recipe.keys, *([person] if person else []))
+
+
+def _read(plan: _Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[_Rows]:
+    coded = _encoded(plan)
+    for batch in batches:
+        yield _Rows(plan=plan, codes=plan.domain.encode(batch, coded), count=batch.num_rows, batch=batch)
 
 
 class _Numbered:
@@ -233,13 +275,17 @@ class Gathered:
 
 
 def gather(plan: _Plan, engine: Engine) -> Gathered:
-    """Hold what a query with persons or private keys needs; a row without a key is left out."""
+    """Hold what a query with private keys needs; a row without a key is left out."""
+    return _gather(plan, counted_rows(engine, _columns(plan, _texts(plan)), plan.unit))
+
+
+def _gather(plan: _Plan, batches: Iterable[pa.RecordBatch]) -> Gathered:
     person, names = plan.unit.person, plan.recipe.keys
     numbered: dict[str, _Numbered] = {name: _Numbered() for name in (*names, *([person] if person else []))}
     tuples: dict[tuple[int, ...], int] = {}
     parts: list[tuple[Any, ...]] = []
     rows_before = 0
-    for rows in _read(plan, engine, (*names, *([person] if person else []))):
+    for rows in _read(plan, batches):
         assert rows.batch is not None
         texts = {name: to(rows.batch.column(name), plan.domain.nulls, name)[rows.keep] for name, to in numbered.items()}
         there = np.ones(rows.cells.size, bool)
