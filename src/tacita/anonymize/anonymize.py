@@ -14,7 +14,7 @@ docs/claims/k-anonymity.md says what is promised and what is not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -37,6 +37,8 @@ from tacita.anonymize.rewriting import ReleaseRows
 from tacita.common.progress import step
 from tacita.domain import Categorical, Domain
 from tacita.engines.base import Engine, Rewrites
+from tacita.engines.spark.address import is_spark
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InternalError, InvalidInput
 from tacita.tables.recoding import Recoding
 from tacita.tables.recoding.axis import read_keys
@@ -198,14 +200,18 @@ class AnonymizationPlan:
         self._check_engine(engine)
         return self.run_on(joined(engine.rows(self.reading), self.reading), population=population)
 
-    def write(self, engine: Engine, target: str) -> AnonymizedFiles:
+    def write(
+        self, engine: Engine, target: str, *, before: Callable[[AnonymizedFiles], None] | None = None
+    ) -> AnonymizedFiles:
         """Write a folder of Parquet files where the rows are, without holding them in one place: see `rewriting`.
 
         The classes are those of `run`. Nothing appears unless the written rows meet the conditions.
 
         Args:
             engine: The rows; the engine must be able to write.
-            target: The folder, which must not exist. All machines of the cluster must see it by this path.
+            target: The folder, which must not exist, as `spark:PATH` or a path. All machines of the cluster must see
+                it by this path.
+            before: Called when the rows are written and accepted, before they appear.
         """
         self._check_engine(engine)
         recipe, asked = self.recipe, self.recipe.conditions
@@ -235,34 +241,36 @@ class AnonymizationPlan:
             as_text=counts.held_back,
             distinct=distinct,
         )
-        achieved: list[Achieved] = []
+        folder, made = SparkTarget.parse(target).path if is_spark(target) else target, []
 
         def accept(written: DistinctCounts, rows: int) -> None:
-            achieved.append(
-                recount_of(
-                    written, len(self.quasi), asked, sensitive=distinct.sensitive, attributes=distinct.attributes
-                )
+            achieved = recount_of(
+                written, len(self.quasi), asked, sensitive=distinct.sensitive, attributes=distinct.attributes
             )
             wrong = [] if rows == int(written.times.sum()) == release.rows else ["rows are missing, or there twice"]
-            self._accept(achieved[0], found, wrong)
+            self._accept(achieved, found, wrong)
+            made.append(
+                AnonymizedFiles(
+                    path=folder,
+                    count=rows,
+                    names=self.leaving,
+                    classes=release.classes,
+                    asked=asked,
+                    achieved=achieved,
+                    loss=found.loss,
+                    recipe=recipe.as_dict(),
+                    recoding=found.recoding,
+                    search=found.search,
+                )
+            )
+            if before is not None:
+                before(made[0])
 
         check = CountWritten(self.domain, self.quasi, self.sensitive)
-        layout = release.layout
         engine.rewrite(
-            release, self.reading, target, schema=release.schema, parts=layout.parts, check=check, accept=accept
+            release, self.reading, folder, schema=release.schema, parts=release.layout.parts, check=check, accept=accept
         )
-        return AnonymizedFiles(
-            path=target,
-            count=release.rows,
-            names=self.leaving,
-            classes=release.classes,
-            asked=asked,
-            achieved=achieved[0],
-            loss=found.loss,
-            recipe=recipe.as_dict(),
-            recoding=found.recoding,
-            search=found.search,
-        )
+        return made[0]
 
     def _check_engine(self, engine: Engine) -> None:
         if engine.domain.fingerprint != self.domain.fingerprint:

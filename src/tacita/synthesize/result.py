@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from tacita.domain import Decode, Domain
 from tacita.domain.conditions import Condition
+from tacita.engines.spark.address import is_spark
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
@@ -244,16 +246,21 @@ class Synthesized(Envelope, Tabular):
         """Write rows as .parquet or .csv, atomically: the whole output appears, or none of it.
 
         Args:
-            path: Target; with `parts`, a folder of so many files, written in parallel.
+            path: Target; with `parts`, a folder of so many files, written in parallel; `spark:PATH` for a folder that
+                the executors of a cluster write, each its own parts: the same rows for the same `rng` and parts,
+                however many executors there are.
             rows: Number of rows.
             rng: For the draws.
             policy: How bins are decoded.
             key: The name of a column of new keys, if there should be one: numbers from 1 on, never from data.
-            parts: Number of files; one, without a folder, if not given.
+            parts: Number of files; one, without a folder, if not given; for a cluster by the number of rows.
             progress: Called with the number of rows written; an exception from it stops the writing.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
+        target = SparkTarget.parse(path) if isinstance(path, str) and is_spark(path) else None
+        if target is not None and parts is None:
+            parts = target.parts_of(rows)
         if parts is None:
             write_file(path, self.batches(rows, rng, policy=policy, key=key), progress)
             return
@@ -264,6 +271,9 @@ class Synthesized(Envelope, Tabular):
             partial(self._drawn, size, child, policy, key, first)
             for size, child, first in zip(sizes, rng.spawn(parts), firsts, strict=True)
         ]
+        if target is not None:
+            target.write_parts(draws)
+            return
         write_parts(path, draws, progress)
 
     def _drawn(

@@ -14,15 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.spark import SparkCluster
 
-from tacita.anonymize import Anonymize, Conditions, Mondrian
-from tacita.anonymize import rewriting as rewriting
+from tacita.anonymize import Anonymize, Conditions, Mondrian, rewriting
 from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark import SparkEngine
 from tacita.engines.spark.place import Place
 from tacita.engines.spark.writing import Written
-from tacita.errors import InternalError, InvalidInput, TacitaError
+from tacita.errors import InternalError, InvalidInput
 
 WAIT = 240.0
 ATTRIBUTES = [
@@ -165,13 +164,6 @@ def test_a_folder_that_executors_do_not_see(
         recipe().prepare(PLAIN).write(SparkEngine(PLAIN, rows), str(tmp_path / "out"))
     assert [each.name for each in tmp_path.iterdir()] == ["rows"]
     assert str(tmp_path / "rows") not in cluster.logs()
-
-
-def test_files_that_this_machine_does_not_see(tmp_path: Path) -> None:
-    place = Place.of(str(tmp_path / "out"))
-    with pytest.raises(TacitaError, match="the executors write where this machine does not see it"), place.hidden():
-        place.appear([(0, ".part-00000-x", 3, 100)])
-    assert not [*tmp_path.iterdir()]
 
 
 class Wrong:

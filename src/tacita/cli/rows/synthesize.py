@@ -32,6 +32,8 @@ from tacita.cli.parts.requests import named_options
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
+from tacita.engines.spark.address import is_spark
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.models import BayesianNetwork, chow_liu, draw_network, mutual_information
 from tacita.report.report import Section, write
@@ -58,7 +60,14 @@ _NOTE = (
 def synthesize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file for the rows: .csv or .parquet. spark:PATH: a folder that the executors of a cluster write.",
+        ),
+    ],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
@@ -112,12 +121,17 @@ def synthesize(
 
     [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
     """
-    check_target(output, folder=parts is not None)
+    cluster = SparkTarget.parse(output) if is_spark(output) else None
+    if cluster is None:
+        check_target(output, folder=parts is not None)
+    elif statement is not None:
+        rule = "is of files on this machine, and a cluster writes a folder"
+        raise InvalidInput(rule, field="statement", value=statement, hint="Write a file")
     if parts is not None:
         check_parts(parts)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    check_files(ROWS, output=output)
+    check_files(ROWS, output=None if cluster else Path(output))
     check_files(JSON, model=model, statement=statement)
     check_files(PAGE, report=report)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
@@ -140,6 +154,8 @@ def synthesize(
         facts = [("method", plan.as_dict()["recipe"]["method"]), ("why", plan.reason), *_numbers(plan)]
         show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)
         return
+    if cluster is not None:
+        cluster.check()
     session = session_of(
         ledger,
         account=paying.name,
@@ -168,12 +184,12 @@ def synthesize(
                 delta=delta,
                 guarantee="central differential privacy",
                 public=_public(people, public),
-                files={output.name: output},
+                files={Path(output).name: Path(output)},
                 key=SigningKey.of(Settings.load().home),
             ).write(statement)
         sections = _sections(result, wanted)
         if report is not None:
-            write(report, "Synthetic rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
+            write(report, "Synthetic rows", f"{wanted:,} rows in {Path(output).name}", [*sections, _picture(result)])
     if json:
         plain = {name: value for name, value in result.as_dict().items() if name not in ("model", "numbers")}
         show.print_json(plain | {"rows": wanted, "key": key, "balance": session.balance().as_dict()})

@@ -121,8 +121,7 @@ class Place:
         self.check()
         done = self.path if self.objects else f"{self._hidden}/whole"
         with self._says():
-            if not self.objects:
-                self.store.create_dir(done, recursive=False)
+            self.store.create_dir(done, recursive=False)
             for place, (_, name, _, _) in enumerate(sorted(files)):
                 self.store.move(f"{self._hidden}/{name}", f"{done}/part-{place:05d}.parquet")
             with self.store.open_output_stream(f"{done}/{SUCCESS}"):

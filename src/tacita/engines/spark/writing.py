@@ -15,7 +15,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -25,13 +25,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacita.engines.spark.counts import Failure, raised
+from tacita.engines.spark.counts import add as added
 from tacita.engines.spark.folding import packed, unpacked
 from tacita.engines.spark.place import Place
 from tacita.engines.spark.tasks import Batches, Guarded
 from tacita.errors import InternalError, TacitaError
 from tacita.tables.recoding.render import ranks
 
-__all__ = ["AtPart", "Drawn", "Spread", "WritePart", "Written"]
+__all__ = ["AtPart", "Spread", "WritePart", "Written", "write_drawn"]
 
 Ints = NDArray[np.int64]
 Check = Callable[[Iterable[tuple[pa.Table, pa.Table]]], Any]
@@ -160,26 +161,39 @@ def write(place: Place, index: int, schema: pa.Schema | None, batches: Iterator[
 
 @dataclass(frozen=True)
 class Drawn:
-    """One file of rows that a function of the part makes."""
+    """Files of rows that functions make, one for each."""
 
     place: Place
     draws: Sequence[Callable[[], Iterator[pa.Table]]]
 
-    def part(self, index: int, _: Iterable[Any]) -> Iterator[Written]:
-        """Make and write the rows of a part."""
-        try:
-            yield write(self.place, index, None, self.draws[index]())
-        except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
-            raise
-        except Exception as error:
-            raise InternalError("the rows of a part could not be made", private=type(error).__name__) from None
+    def __call__(self, parts: Iterable[int]) -> Iterator[Written]:
+        """Make and write the rows of each part."""
+        for index in parts:
+            try:
+                yield write(self.place, index, None, self.draws[index]())
+            except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
+                raise
+            except Exception as error:
+                rule = "the rows of a part could not be made"
+                raise InternalError(rule, private=type(error).__name__) from None
+
+
+def write_drawn(session: Any, place: Place, draws: Sequence[Callable[[], Iterator[pa.Table]]]) -> Written:
+    """Write a file for each function, on executors."""
+    parts = session.sparkContext.parallelize(range(len(draws)), max(len(draws), 1))
+    # all functions travel together, so that what they share is there once
+    done = reduce(added, parts.mapPartitions(Guarded(Drawn(place, draws))).collect(), None)
+    written: Written = Written(()) if done is None else raised(done)
+    if sorted(part for part, *_ in written.files) != list(range(len(draws))):
+        raise InternalError("not every part was written once", field="output")
+    return written
 
 
 @dataclass(frozen=True)
 class AtPart:
     """A task that is told the number of its part."""
 
-    task: WritePart | Drawn
+    task: WritePart
 
     def __call__(self, index: int, items: Iterable[Any]) -> Iterator[Any]:
         """Run it."""
