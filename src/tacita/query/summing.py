@@ -9,7 +9,7 @@ Privacy: none; everything here is exact, and only noise leaves it (`aggregates`)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.engines.base import Engine
+from tacita.engines.base import Engine, Folds
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
@@ -31,7 +31,10 @@ from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbe
 from tacita.query.where import Where
 from tacita.tables.workload import Workload
 
-__all__ = ["Gathered", "exact_sums", "gather"]
+__all__ = ["Gathered", "KeyedSums", "exact_sums", "gather"]
+
+_WIDEST = 64
+"""Sums of a key in a group that are held for every key that occurs."""
 
 
 class _Recipe(Protocol):
@@ -230,8 +233,27 @@ class _Numbered:
         return np.asarray(np.array([*table, -1], np.int64)[indices], np.int64)
 
 
+class _Keyed:
+    """What a query with private keys needs before keys are chosen."""
+
+    keys: tuple[tuple[str, ...], ...]
+
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        raise NotImplementedError
+
+    def choose(self, selection: KeySelection, source: Source) -> list[int]:
+        """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
+        kept = selection.choose(self.units(), source)
+        return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
+
+    def sums(self, kept: list[int] | None) -> list[Integers]:
+        """Sums over the public groups, and over the keys that were chosen."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gathered:
+class Gathered(_Keyed):
     """All rows that count and that the condition picks: group, key, person, and the numbers of every measure.
 
     Exact; held in memory while a plan runs.
@@ -249,11 +271,6 @@ class Gathered:
         pairs = np.unique(np.stack([self.key, self.who]), axis=1)[0]
         found: list[int] = np.bincount(pairs, minlength=len(self.keys)).tolist()
         return found
-
-    def choose(self, selection: KeySelection, source: Source) -> list[int]:
-        """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
-        kept = selection.choose(self.units(), source)
-        return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
 
     def sums(self, kept: list[int] | None) -> list[Integers]:
         """Sums over the public groups, and over the keys that were chosen."""
@@ -274,9 +291,96 @@ class Gathered:
         return found
 
 
-def gather(plan: _Plan, engine: Engine) -> Gathered:
-    """Hold what a query with private keys needs; a row without a key is left out."""
-    return _gather(plan, counted_rows(engine, _columns(plan, _texts(plan)), plan.unit))
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeyedSums(_Keyed):
+    """The same without rows: sums of every key in every public group where it occurs; exact, and addable.
+
+    Attributes:
+        plan: The plan.
+        keys: The keys.
+        counts: Distinct units of each key.
+        cells: A key and a group, one in each row.
+        totals: Of every measure, the sums of each row of `cells`.
+    """
+
+    plan: _Plan
+    keys: tuple[tuple[str, ...], ...]
+    counts: Integers
+    cells: Integers
+    totals: tuple[Integers, ...]
+
+    @classmethod
+    def of(cls, rows: Gathered) -> KeyedSums:
+        """Sum up rows."""
+        cells, which = np.unique(np.stack([rows.key, rows.cells], axis=1), axis=0, return_inverse=True)
+        place = which.reshape(-1).astype(np.int64)
+        alone = replace(rows, plan=_OneKey(rows.plan, len(cells)), cells=place)
+        counts = np.array(rows.units(), np.int64)
+        return cls(plan=rows.plan, keys=rows.keys, counts=counts, cells=cells, totals=tuple(alone.sums(None)))
+
+    def __add__(self, other: KeyedSums) -> KeyedSums:
+        """Add those of other units."""
+        known = {key: at for at, key in enumerate(self.keys)}
+        moved = np.array([known.setdefault(key, len(known)) for key in other.keys], np.int64)
+        counts = np.zeros(len(known), np.int64)
+        counts[: len(self.keys)] = self.counts
+        np.add.at(counts, moved, other.counts)
+        theirs = np.stack([moved[other.cells[:, 0]], other.cells[:, 1]], axis=1)
+        cells, which = np.unique(np.concatenate([self.cells, theirs]), axis=0, return_inverse=True)
+        totals = []
+        for one, more in zip(self.totals, other.totals, strict=True):
+            total = np.zeros((len(cells), one.shape[1]), np.int64)
+            np.add.at(total, which.reshape(-1), np.concatenate([one, more]))
+            totals.append(total)
+        return KeyedSums(plan=self.plan, keys=tuple(known), counts=counts, cells=cells, totals=tuple(totals))
+
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        found: list[int] = self.counts.tolist()
+        return found
+
+    def sums(self, kept: list[int] | None) -> list[Integers]:
+        """Sums over the public groups, and over the keys that were chosen."""
+        chosen = list(range(len(self.keys))) if kept is None else kept
+        places = np.full(len(self.keys), -1, np.int64)
+        places[chosen] = np.arange(len(chosen))
+        at = places[self.cells[:, 0]]
+        target, found = (self.cells[:, 1] * len(chosen) + at)[at >= 0], []
+        for total in self.totals:
+            sums = np.zeros((self.plan.groups * len(chosen), total.shape[1]), np.int64)
+            sums[target] = total[at >= 0]
+            found.append(sums)
+        return found
+
+
+@dataclass(frozen=True)
+class _OneKey:
+    """A plan over other groups."""
+
+    plan: _Plan
+    groups: int
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plan, name)
+
+
+@dataclass(frozen=True)
+class _GatherSums:
+    plan: _Plan
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> KeyedSums:
+        return KeyedSums.of(_gather(self.plan, batches))
+
+
+def gather(plan: _Plan, engine: Engine) -> Gathered | KeyedSums:
+    """Hold what a query with private keys needs; a row without a key is left out.
+
+    Where the engine folds, these are sums for each key that occurs; histograms would be too wide for that.
+    """
+    columns = _columns(plan, _texts(plan))
+    if isinstance(engine, Folds) and sum(measure.width for measure in plan.measures) <= _WIDEST:
+        return engine.fold(_GatherSums(plan), columns, plan.unit)
+    return _gather(plan, counted_rows(engine, columns, plan.unit))
 
 
 def _gather(plan: _Plan, batches: Iterable[pa.RecordBatch]) -> Gathered:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,15 +16,24 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.spark import SparkCluster
 
+from tacita.assess.sample import sample_rows
 from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.base import Engine, Folds
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark import SparkEngine
 from tacita.errors import InternalError, InvalidInput, TacitaError
-from tacita.privacy.unit import Unit
+from tacita.learn import Regression
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query import Aggregate, Aggregates
 from tacita.query.counted import counted_rows, fold_counted
+from tacita.query.models.kmeans import KMeans
+from tacita.query.models.pca import PCA
+from tacita.query.summing import gather
 
+WAIT = 240.0
 DOMAIN = Domain(
     person="who",
     nulls=("", "?"),
@@ -198,3 +209,89 @@ def test_parts_whose_columns_have_other_types(tmp_path: Path, session: Any) -> N
     (whole := tmp_path / "whole").mkdir()
     pq.write_table(rows.slice(0, 180), whole / "rows.parquet")
     assert found == collect(counted_rows(LocalEngine(DOMAIN, whole), ["age"], unit))
+
+
+# -- what is made of it ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def unread(folder: Path, session: Any) -> SparkEngine:
+    """An engine that does not stream."""
+
+    class Unread(SparkEngine):
+        def rows(self, columns: Iterable[str], batch_rows: int = 0) -> Iterator[pa.RecordBatch]:
+            raise AssertionError("rows were streamed")
+
+    return Unread(DOMAIN, folder)
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Aggregates(
+            aggregates=[
+                Aggregate(kind="count", column="pay"),
+                Aggregate(kind="sum", column="pay"),
+                Aggregate(kind="var", column="age"),
+                Aggregate(kind="quantile", column="age", q=0.3),
+                Aggregate(kind="median", column="pay", interval=False),
+                Aggregate(kind="persons"),
+            ],
+            by=["group"],
+        ),
+        Regression(target="pay", features=("age", "group"), method="functional"),
+        Regression(target="pay", features=("age", "group"), method="adassp"),
+        PCA(columns=("pay", "age")),
+        KMeans(columns=("pay", "age"), clusters=2),
+    ],
+    ids=["query", "functional", "adassp", "pca", "k-means"],
+)
+def test_sums_are_computed_where_the_rows_are(folder: Path, unread: SparkEngine, recipe: Any) -> None:
+    unit = Unit.of_person("who", max_rows=3)
+    plan = recipe.calibrate(DOMAIN, Budget.approx(5.0, 1e-6), unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    found = [plan.run(engine, SeededSource(3)).as_dict() for engine in (unread, LocalEngine(DOMAIN, folder))]
+    mine, theirs = ({key: value for key, value in each.items() if key != "provenance"} for each in found)
+    assert mine == theirs
+
+
+def test_private_keys_are_chosen_from_sums(folder: Path, unread: SparkEngine) -> None:
+    unit = Unit.of_person("who", max_rows=3)
+    recipe = Aggregates(aggregates=[Aggregate(kind="sum", column="pay")], keys=["group"])
+    plan = recipe.calibrate(DOMAIN, Budget.approx(5.0, 1e-3), unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    mine, theirs = (gather(plan, engine) for engine in (unread, LocalEngine(DOMAIN, folder)))
+    assert set(mine.keys) == set(theirs.keys) == {("a",), ("b",), ("c",)}
+    for one, other in zip(
+        *(each.sums([each.keys.index(key) for key in sorted(each.keys)]) for each in (mine, theirs)), strict=True
+    ):
+        assert np.array_equal(one, other)
+
+
+def test_a_sample_is_chosen_where_the_rows_are(unread: SparkEngine) -> None:
+    found = sample_rows(unread, ["who", "pay", "age"], 100, 1, "real rows")
+    assert (found.rows.num_rows, found.of) == (100, 1900)
+    assert sample_rows(unread, ["who", "pay", "age"], 100, 1, "real rows").rows == found.rows
+    assert sample_rows(unread, ["who", "pay", "age"], 5000, 1, "real rows").is_all
+
+
+def test_a_worker_that_is_killed_costs_time_and_no_sum(tmp_path: Path, cluster: SparkCluster, session: Any) -> None:
+    for part in range(12):
+        pq.write_table(some_rows(60_000, part), tmp_path / f"{part:02}.parquet")
+    unit = Unit.of_person("who", max_rows=2)
+    recipe = Aggregates(aggregates=[Aggregate(kind="var", column="pay"), Aggregate(kind="persons")], by=["group"])
+    plan = recipe.calibrate(DOMAIN, Budget.pure(1.0), unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    engine, found = SparkEngine(DOMAIN, tmp_path), []
+    summing = threading.Thread(target=lambda: found.append(plan.exact(engine)))
+    summing.start()
+    tracker, end = session.sparkContext.statusTracker(), time.monotonic() + WAIT
+    while time.monotonic() < end and summing.is_alive():
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        if any(stage is not None and stage.numCompletedTasks >= 1 for stage in stages):
+            break
+        time.sleep(0.02)
+    alive = summing.is_alive()
+    cluster.kill_worker(next(iter(cluster.workers)))
+    summing.join(WAIT)
+    cluster.start_worker()
+    assert alive, "the work was done before the worker was killed"
+    wanted = plan.exact(LocalEngine(DOMAIN, tmp_path))
+    assert all(np.array_equal(one, other) for one, other in zip(found[0], wanted, strict=True))

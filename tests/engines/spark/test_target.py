@@ -65,7 +65,7 @@ def test_the_same_rows_as_without_a_cluster(tmp_path: Path, session: Any, fitted
 
 def test_parts_have_the_tables_of_the_model(tmp_path: Path, session: Any, fitted: Synthesized) -> None:
     """Each part is a sample of the whole model: its tables of pairs are near the model's, none is special."""
-    fitted.write(f"spark:{tmp_path}/out", 40_000, np.random.default_rng(), parts=4)
+    fitted.write(f"spark:{tmp_path}/out", 40_000, np.random.default_rng(), parts=4, policy="uniform")
     for part in files(tmp_path / "out"):
         for pair in itertools.combinations(DOMAIN.names, 2):
             counts = LocalEngine(DOMAIN, part).project(pair).values
