@@ -106,6 +106,11 @@ class TakeSample:
             yield pa.Table.from_batches(waiting)
 
 
+def _task(size: int, seed: int) -> TakeSample:
+    check.whole(size, "sample", least=0)
+    return TakeSample(size or 1 << 62, seed)
+
+
 def sample_rows(engine: Engine, names: Sequence[str], size: int, seed: int, what: str) -> Sampled:
     """Choose rows of an engine, where they are if it can; in one pass.
 
@@ -116,8 +121,7 @@ def sample_rows(engine: Engine, names: Sequence[str], size: int, seed: int, what
         seed: For the same choice again, over the same parts.
         what: Name of the table, for the result.
     """
-    check.whole(size, "sample", least=0)
-    task = TakeSample(size or 1 << 62, seed)
+    task = _task(size, seed)
     found = engine.fold(task, names, None) if isinstance(engine, Folds) and size else task(engine.rows(names))
     rows = pa.table({name: pa.array([], pa.string()) for name in names}) if found.rows is None else found.rows
     return replace(found, what=what, rows=rows)
@@ -125,7 +129,7 @@ def sample_rows(engine: Engine, names: Sequence[str], size: int, seed: int, what
 
 def sample_table(table: pa.Table, size: int, seed: int, what: str) -> Sampled:
     """Choose rows of a table."""
-    found = TakeSample(size or 1 << 62, seed)(table.to_batches())
+    found = _task(size, seed)(table.to_batches())
     return replace(found, what=what, rows=table if found.rows is None else found.rows)
 
 

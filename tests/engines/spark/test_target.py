@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.conftest import run
 from tests.support.ports import free_port
 from tests.support.spark import SparkCluster
 
+from tacita.cli.parts import show
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark.target import PART_ROWS, SparkTarget
@@ -109,3 +112,90 @@ def test_targets_that_cannot_be(tmp_path: Path, cluster: SparkCluster, session: 
         broken.write(f"spark:{tmp_path}/out", 10, np.random.default_rng())
     assert "SECRET" not in cluster.logs()
     assert not [*tmp_path.iterdir()]
+
+
+# -- as commands -----------------------------------------------------------------------------------------------------
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 99], bins: 10, integer: true, role: quasi-identifier}
+- {name: zip, kind: categorical, levels: [a, b, c, d], role: quasi-identifier}
+- {name: ill, kind: categorical, levels: [flu, cold, gout], role: sensitive}
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng = np.random.default_rng(2)
+    (tmp_path / "people").mkdir()
+    for part in range(4):
+        rows = {
+            "age": rng.integers(0, 99, 500),
+            "zip": rng.choice(["a", "b", "c", "d"], 500),
+            "ill": rng.choice(["flu", "cold", "gout"], 500),
+        }
+        pq.write_table(pa.table(rows), tmp_path / "people" / f"{part}.parquet")
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(show.out, "_width", 250)
+    monkeypatch.setattr(show.err, "_width", 500)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_tacita_anonymize(people: Path, session: Any) -> None:
+    asked = ("-s", "people.yaml", "--k", "10", "--l", "2", "--json")
+    done = run("anonymize", "spark:people", "-o", "spark:out", "--report", "r.html", *asked)
+    assert done.code == 0, done.err
+    here = run("anonymize", "people", "-o", "here.parquet", *asked)
+    mine, theirs = json.loads(done.out), json.loads(here.out)
+    assert {key: mine[key] for key in mine if key != "warnings"} == {
+        key: theirs[key] for key in theirs if key != "warnings"
+    }
+    assert pa.concat_tables(files(people / "out")) == pq.read_table("here.parquet")
+    assert "2,000 rows in spark:out" in (people / "r.html").read_text()
+    shown = run("anonymize", "spark:people", "-o", "spark:again", "-s", "people.yaml", "--k", "40")
+    assert shown.code == 0
+    assert "has other classes" in shown.out + shown.err  # the log of releases knows of the first
+    for more, said in (
+        (("spark:people", "-o", "spark:out"), "exists already"),
+        (("people", "-o", "spark:new"), "only Spark writes rows where they are"),
+        (("spark:people", "-o", "spark:new", "--method", "local"), "rows in memory only"),
+        (("spark:people", "-o", "spark:"), "must name a folder"),
+    ):
+        refused = run("anonymize", *more, "-s", "people.yaml", "--k", "10")
+        assert refused.code != 0
+        assert said in refused.err
+    assert not (people / "new").exists()
+
+
+def test_tacita_synthesize(people: Path, session: Any) -> None:
+    run("budget", "open", "people", "--epsilon", "2")
+    asked = ("-s", "people.yaml", "-a", "people", "--epsilon", "1", "-n", "3000", "--key-column", "id")
+    done = run("synthesize", "spark:people", "-o", "spark:out", "--parts", "3", *asked, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["rows"] == 3000
+    assert [part.num_rows for part in files(people / "out")] == [1000] * 3
+    refused = run("synthesize", "spark:people", "-o", "spark:out", *asked)
+    assert "exists already" in refused.err
+    stated = run("synthesize", "spark:people", "-o", "spark:new", "--statement", "s.json", *asked)
+    assert "a cluster writes a folder" in stated.err
+    spent = json.loads(run("budget", "show", "people", "--json").out)[0]["spent"]
+    assert float(spent["epsilon"]) == 1.0  # what was refused cost nothing
+
+
+def test_tacita_assess_looks_at_a_sample(people: Path, session: Any) -> None:
+    asked = ("--real", "spark:people", "-s", "people.yaml", "--attempts", "50", "--json")
+    done = run("assess", "people", *asked, "--sample", "700", "--report", "r.html")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["people"] == 700
+    assert found["samples"] == [
+        {"table": "real rows", "rows": 700, "of": 2000},
+        {"table": "released rows", "rows": 700, "of": 2000},
+    ]
+    assert "real rows: 700 of 2,000 rows" in (people / "r.html").read_text()
+    whole = json.loads(run("assess", "people", *asked).out)
+    assert "samples" not in whole
+    assert whole["people"] == 2000
