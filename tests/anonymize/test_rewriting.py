@@ -12,7 +12,7 @@ import pytest
 from tests.anonymize.test_distinct_counts import KEYED, PLAIN, QUASI, some_rows
 from tests.support.parts import PartsEngine
 
-from tacita.anonymize import Anonymize, Conditions, Mondrian, Ola
+from tacita.anonymize import Anonymize, Conditions, LocalRecoding, Mondrian, Ola
 from tacita.anonymize import rewriting as module
 from tacita.anonymize.anonymize import AnonymizedFiles
 from tacita.anonymize.methods.registry import METHODS, make_method
@@ -35,7 +35,7 @@ def written(plan: Any, domain: Domain, rows: pa.Table, target: Path) -> Anonymiz
 
 
 @pytest.mark.parametrize("domain", [PLAIN, KEYED], ids=["rows", "persons"])
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "local"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("asked", [{"k": 5}, {"k": 4, "l": 2, "t": 0.6}], ids=["k", "l, t"])
 def test_what_is_written_is_what_a_run_in_memory_releases(
     method: str, domain: Domain, asked: dict[str, Any], tmp_path: Path
@@ -56,6 +56,22 @@ def test_what_is_written_is_what_a_run_in_memory_releases(
     assert found.as_dict() == wanted.as_dict()
     assert np.array_equal(found.recoding.classes, wanted.recoding.classes)
     assert not [each for each in tmp_path.iterdir() if each.name != "out"]
+
+
+@pytest.mark.parametrize("method", [LocalRecoding(), Mondrian(mode="relaxed")], ids=["local", "relaxed"])
+@pytest.mark.parametrize("keep", [(), ("pay",)])
+def test_equal_rows_that_are_split_over_classes(method: Any, keep: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    rows = some_rows(600, 7).drop_columns(["who"]).append_column("pay", pa.array(rng.integers(0, 30, 600) / 3))
+    rows = pa.concat_tables([rows, rows.slice(0, 300)])
+    conditions = Conditions(k=13)
+    plan = Anonymize(conditions=conditions, quasi=QUASI, sensitive=("ill",), keep=keep, method=method).prepare(WIDE)
+    wanted = plan.run(LocalEngine(WIDE, rows))
+    assert wanted.recoding.shares is not None
+    assert len(wanted.recoding.codes) > len(np.unique(wanted.recoding.codes, axis=0))
+    found = written(plan, WIDE, rows, tmp_path / "out")
+    assert released(tmp_path / "out") == wanted.rows
+    assert found.as_dict() == wanted.as_dict()
 
 
 def test_files_are_a_function_of_the_released_rows_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,13 +114,10 @@ def test_a_class_of_one_person_with_many_rows_does_not_appear(tmp_path: Path) ->
 
 def test_what_needs_rows_in_memory_is_refused(tmp_path: Path) -> None:
     rows = some_rows(300, 5).drop_columns(["who"])
-    for method, match in (
-        (Mondrian(mode="legacy"), "as they first appear"),
-        (Mondrian(mode="relaxed"), "splits equal"),
-    ):
-        plan = Anonymize(conditions=Conditions(k=9), quasi=QUASI, sensitive=("ill",), method=method).prepare(PLAIN)
-        with pytest.raises(InvalidInput, match=match):
-            written(plan, PLAIN, rows, tmp_path / "out")
+    legacy = Mondrian(mode="legacy")
+    plan = Anonymize(conditions=Conditions(k=9), quasi=QUASI, sensitive=("ill",), method=legacy).prepare(PLAIN)
+    with pytest.raises(InvalidInput, match="as they first appear"):
+        written(plan, PLAIN, rows, tmp_path / "out")
     plan = Anonymize(conditions=Conditions(k=9), quasi=QUASI, method=Ola()).prepare(PLAIN)
     with pytest.raises(InvalidInput, match="output: only Spark writes rows where they are"):
         plan.write(LocalEngine(PLAIN, rows), str(tmp_path / "out"))

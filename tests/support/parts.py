@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark.place import Place
-from tacita.engines.spark.writing import Spread, WritePart
+from tacita.engines.spark.writing import Assign, Spread, WritePart
 from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
 
@@ -73,6 +73,11 @@ class PartsEngine(LocalEngine):
         for batches in self._batches(columns, None):
             for part, rows in Spread(pickle.loads(pickle.dumps(release)))(iter(batches)):
                 spread[part].append((part, rows))
+        if hasattr(release, "assign"):
+            placed, spread = spread, {part: [] for part in range(parts)}
+            for items in placed.values():
+                for part, rows in Assign(release)(items):
+                    spread[part].append((part, rows))
         task = pickle.loads(pickle.dumps(WritePart(place, schema, check)))
         with place.hidden():
             written = reduce(add, _all(task, spread))

@@ -229,9 +229,6 @@ class AnonymizationPlan:
         counts = engine.fold(counting, counting.columns, None)
         distinct = distinct_of(self.domain, counts, self.quasi, self.sensitive, recipe.hierarchies)
         found = self._classes(distinct)
-        if found.recoding.shares is not None:
-            rule = "splits equal rows over classes, which is done for rows in memory only"
-            raise InvalidInput(rule, field="method", value=recipe.method.as_dict()["method"], hint="Write a file")
         step("recoding rows")
         release = ReleaseRows.of(
             self.domain,

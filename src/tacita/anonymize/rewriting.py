@@ -11,7 +11,7 @@ by a hash of the values. So neither order nor file says where a row came from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = ["PART_ROWS", "Layout", "ReleaseRows"]
 Ints = NDArray[np.int64]
 PART_ROWS = 1 << 20
 """About so many rows are in a file."""
+_COMBINATION = "\0combination"
 _DIGESTS = ("\0person", "\0person too")
 
 
@@ -83,7 +84,7 @@ class ReleaseRows:
 
     Attributes:
         domain: The schema.
-        recoding: Made for these rows; combinations are not split over classes.
+        recoding: Made for these rows.
         schema: Of the released columns.
         unchanged: Columns released unchanged.
         as_text: Those of them in which a text is no level, so that all are released as texts.
@@ -118,11 +119,12 @@ class ReleaseRows:
             as_text: Those of them in which a text is no level.
             distinct: The rows, as they were counted.
         """
-        kept = recoding.classes != SUPPRESSED
-        sizes = np.bincount(recoding.classes[kept], weights=distinct.rows[kept], minlength=len(recoding.labels))
+        kept, rows = recoding.classes != SUPPRESSED, distinct.rows if recoding.shares is None else recoding.shares
+        sizes = np.bincount(recoding.classes[kept], weights=rows[kept], minlength=len(recoding.labels))
         fields = [(name, pa.string()) for name in recoding.names]
         fields += [(name, pa.string() if name in as_text else types.field(name).type) for name in unchanged]
-        return cls(domain, recoding, pa.schema(fields), unchanged, as_text, sizes.astype(np.int64))
+        kind = cls if recoding.shares is None else ReleaseShares
+        return kind(domain, recoding, pa.schema(fields), unchanged, as_text, sizes.astype(np.int64))
 
     @cached_property
     def layout(self) -> Layout:
@@ -151,23 +153,79 @@ class ReleaseRows:
             for part in np.unique(parts).tolist():
                 yield part, rows.take(pa.array(np.flatnonzero(parts == part)))
 
-    def _recoded(self, table: pa.Table) -> tuple[pa.Table, Ints]:
-        recoding = self.recoding
-        classes = recoding.classes[recoding.combinations(encode_rows(recoding, self.domain, table))]
-        kept = np.flatnonzero(classes != SUPPRESSED)
-        classes, chosen = classes[kept], pa.array(kept)
-        columns = [
-            pa.array(words, pa.string()).take(pa.array(recoding.labels[classes, place]))
-            for place, words in enumerate(recoding.texts)
+    def _labels(self, classes: Ints) -> list[pa.Array]:
+        return [
+            pa.array(words, pa.string()).take(pa.array(self.recoding.labels[classes, place]))
+            for place, words in enumerate(self.recoding.texts)
         ]
+
+    def _others(self, table: pa.Table, chosen: pa.Array) -> list[pa.Array]:
+        """The columns that are released unchanged."""
+        columns = []
         for name in self.unchanged:
             column = plain(table.column(name)).take(chosen)
             if name in self.as_text:
                 column = level_texts(self.domain[name], column, self.domain.nulls)
             columns.append(column.cast(self.schema.field(name).type))
-        rows = pa.table(columns, schema=self.schema)
+        return columns
+
+    def _recoded(self, table: pa.Table) -> tuple[pa.Table, Ints]:
+        recoding = self.recoding
+        classes = recoding.classes[recoding.combinations(encode_rows(recoding, self.domain, table))]
+        kept = np.flatnonzero(classes != SUPPRESSED)
+        classes, chosen = classes[kept], pa.array(kept)
+        rows = pa.table([*self._labels(classes), *self._others(table, chosen)], schema=self.schema)
         if self.domain.person is not None:
             digests = person_digests(self.domain, plain(table.column(self.domain.person)).take(chosen))
             for name, words in zip(_DIGESTS, digests.T, strict=True):
                 rows = rows.append_column(name, pa.array(words))
         return rows, classes
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseShares(ReleaseRows):
+    """The same where rows of a combination are split over classes, by the order of their other released values.
+
+    All rows of a combination meet in one place, where each gets its class; no row has a person.
+    """
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
+        """Send the rows of each combination to one place."""
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            combinations = self.recoding.combinations(encode_rows(self.recoding, self.domain, table))
+            columns = [*self._others(table, pa.array(np.arange(table.num_rows))), pa.array(combinations)]
+            rows = pa.table(columns, names=[*self.unchanged, _COMBINATION])
+            group = combinations % self.layout.parts
+            for place in np.unique(group).tolist():
+                yield place, rows.take(pa.array(np.flatnonzero(group == place)))
+
+    def assign(self, rows: pa.Table, times: Ints) -> Iterator[tuple[int, pa.Table, Ints]]:
+        """Yield released rows and how often each occurs, for all rows of some combinations, sorted by their values.
+
+        Args:
+            rows: Distinct rows.
+            times: How often each occurs.
+        """
+        where = np.repeat(np.arange(len(times)), times)
+        combinations = rows[_COMBINATION].to_numpy()[where]
+        present, numbers = np.unique(combinations, return_inverse=True)
+        firsts = self.recoding.combinations(self.recoding.codes)
+        entries = np.flatnonzero(np.isin(firsts, present))
+        part = replace(
+            self.recoding,
+            codes=self.recoding.codes[entries],
+            classes=self.recoding.classes[entries],
+            shares=None if self.recoding.shares is None else self.recoding.shares[entries],
+        )
+        at = part.combinations(self.recoding.codes[present])
+        classes = part.place(at[numbers.reshape(-1)], np.arange(len(where)))
+        pairs, counts = np.unique(np.stack([where, classes], axis=1), axis=0, return_counts=True)
+        kept = pairs[:, 1] != SUPPRESSED
+        (place, classes), counts = pairs[kept].T, counts[kept]
+        others = rows.select(list(self.unchanged)).take(pa.array(place)).columns
+        released = pa.table([*self._labels(classes), *others], schema=self.schema)
+        parts = self.layout.of_rows(classes, released)
+        for number in np.unique(parts).tolist():
+            mine = np.flatnonzero(parts == number)
+            yield number, released.take(pa.array(mine)), counts[mine].astype(np.int64)

@@ -168,7 +168,10 @@ class Rewrites(Folds, Protocol):
 
         Args:
             release: From batches of raw columns to released rows, each under the number of its part. The number must
-                follow from what is released, because it is visible; columns beyond the schema are not written.
+                follow from what is released, because it is visible; columns beyond the schema are not written. With a
+                method `assign`, it sends rows that must be seen together to one of `parts` places; `assign` is called
+                there with the distinct rows and how often each occurs, sorted by their values, and gives a part,
+                released rows and how often each of them occurs.
             columns: The raw columns.
             target: The folder, which must not exist.
             schema: Of the columns that are written. Each file is sorted by them.

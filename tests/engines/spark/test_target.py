@@ -161,7 +161,6 @@ def test_tacita_anonymize(people: Path, session: Any) -> None:
     for more, said in (
         (("spark:people", "-o", "spark:out"), "exists already"),
         (("people", "-o", "spark:new"), "only Spark writes rows where they are"),
-        (("spark:people", "-o", "spark:new", "--method", "local"), "rows in memory only"),
         (("spark:people", "-o", "spark:"), "must name a folder"),
     ):
         refused = run("anonymize", *more, "-s", "people.yaml", "--k", "10")

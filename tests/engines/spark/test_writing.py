@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.spark import SparkCluster
 
-from tacita.anonymize import Anonymize, Conditions, Mondrian, rewriting
+from tacita.anonymize import Anonymize, Conditions, LocalRecoding, Mondrian, rewriting
 from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
@@ -81,6 +82,16 @@ def test_rows_persons_and_frames(tmp_path: Path, session: Any, cluster: SparkClu
             assert found.as_dict() == wanted.as_dict()
             assert found.achieved.k >= 20
     assert len([each for each in tmp_path.iterdir() if each.name.startswith(".")]) == 0
+
+
+def test_equal_rows_that_are_split_over_classes(tmp_path: Path, session: Any) -> None:
+    rows = source(tmp_path / "rows", 4)
+    plan = recipe(k=25, method=LocalRecoding()).prepare(PLAIN)
+    plan = replace(plan, recipe=replace(plan.recipe, suppress=0.0))
+    wanted = plan.run(LocalEngine(PLAIN, rows))
+    assert wanted.recoding.shares is not None
+    plan.write(SparkEngine(PLAIN, rows), str(tmp_path / "out"))
+    assert released(tmp_path / "out") == wanted.rows
 
 
 def test_one_file_and_200_files_give_the_same_bytes(tmp_path: Path, session: Any) -> None:

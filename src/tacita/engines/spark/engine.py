@@ -40,7 +40,7 @@ from tacita.engines.spark.place import Place
 from tacita.engines.spark.session import jobs, load, session_of
 from tacita.engines.spark.sources import FileSource, FrameSource, SparkSource
 from tacita.engines.spark.tasks import Bounded, Check, CountBlocks, Encode, Exchange, Guarded, Then, Totals
-from tacita.engines.spark.writing import AtPart, Spread, WritePart, Written
+from tacita.engines.spark.writing import Assign, AtPart, Spread, WritePart, Written
 from tacita.errors import DataError, InternalError, InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import Recoding
@@ -193,6 +193,8 @@ class SparkEngine:
 
         def work(state: _State) -> Any:
             spread = state.source.run(Spread(release), names).map(addressed).partitionBy(parts, int)
+            if hasattr(release, "assign"):
+                spread = spread.mapPartitions(Guarded(Assign(release))).map(addressed).partitionBy(parts, int)
             return _sum(spread.mapPartitionsWithIndex(AtPart(WritePart(place, schema, check))), _nothing)
 
         with place.hidden():

@@ -32,7 +32,7 @@ from tacita.engines.spark.tasks import Batches, Guarded
 from tacita.errors import InternalError, TacitaError
 from tacita.tables.recoding.render import ranks
 
-__all__ = ["AtPart", "Spread", "WritePart", "Written", "write_drawn"]
+__all__ = ["Assign", "AtPart", "Spread", "WritePart", "Written", "write_drawn"]
 
 Ints = NDArray[np.int64]
 Check = Callable[[Iterable[tuple[pa.Table, pa.Table]]], Any]
@@ -84,6 +84,29 @@ class Spread:
                 return
             part, rows = found
             yield part, packed(_merged(rows, np.ones(rows.num_rows, np.int64)))
+
+
+@dataclass(frozen=True)
+class Assign:
+    """Released rows of a release that must see some rows together: those that were sent to one place."""
+
+    release: Any
+
+    def __call__(self, items: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, bytes]]:
+        """Release all rows of this place."""
+        received = [unpacked(raised(each) if isinstance(each, Failure) else each) for _, each in items]
+        if not received:
+            return
+        rows = pa.concat_tables(received)
+        received.clear()
+        merged = _merged(rows.drop_columns([_TIMES]), rows[_TIMES].to_numpy())
+        try:
+            for part, released, times in self.release.assign(merged.drop_columns([_TIMES]), merged[_TIMES].to_numpy()):
+                yield part, packed(_merged(released, times))
+        except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
+            raise
+        except Exception as error:
+            raise InternalError("the work over the rows failed", private=type(error).__name__) from None
 
 
 def _merged(rows: pa.Table, times: Ints) -> pa.Table:
