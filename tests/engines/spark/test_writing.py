@@ -86,7 +86,7 @@ def test_rows_persons_and_frames(tmp_path: Path, session: Any, cluster: SparkClu
 
 def test_equal_rows_that_are_split_over_classes(tmp_path: Path, session: Any) -> None:
     rows = source(tmp_path / "rows", 4)
-    plan = recipe(k=25, method=LocalRecoding()).prepare(PLAIN)
+    plan = recipe(k=8, method=LocalRecoding()).prepare(PLAIN)
     plan = replace(plan, recipe=replace(plan.recipe, suppress=0.0))
     wanted = plan.run(LocalEngine(PLAIN, rows))
     assert wanted.recoding.shares is not None
