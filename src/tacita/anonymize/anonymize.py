@@ -238,7 +238,7 @@ class AnonymizationPlan:
             as_text=counts.held_back,
             distinct=distinct,
         )
-        folder, made = SparkTarget.parse(target).path if is_spark(target) else target, []
+        folder, made = SparkTarget.parse(target).folder if is_spark(target) else target, []
 
         def accept(written: DistinctCounts, rows: int) -> None:
             achieved = recount_of(

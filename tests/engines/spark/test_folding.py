@@ -22,6 +22,7 @@ from tacita.engines.base import Engine, Folds
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark import SparkEngine
+from tacita.engines.spark import engine as spark_engine
 from tacita.errors import InternalError, InvalidInput, TacitaError
 from tacita.learn import Regression
 from tacita.noise import SeededSource
@@ -123,6 +124,14 @@ def count_parts(batches: Iterable[pa.RecordBatch]) -> Rows:
 def test_all_rows_of_a_person_are_in_one_part(folder: Path, session: Any) -> None:
     found = SparkEngine(DOMAIN, folder).fold(count_parts, ["who"], Unit.of_person("who", max_rows=9))
     assert set(found.values()) == {1}
+
+
+def test_answers_of_many_parts_are_added_up_by_executors(
+    folder: Path, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_engine, "FEW_PARTS", 2)
+    local = LocalEngine(DOMAIN, folder)
+    assert SparkEngine(DOMAIN, folder).fold(collect, ["who", "pay"], None) == collect(local.rows(["who", "pay"]))
 
 
 def test_a_person_added_changes_the_rows_of_no_other(folder: Path, session: Any, tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def test_places_that_cannot_be(tmp_path: Path) -> None:
     ):
         with pytest.raises(InvalidInput, match=f"output: {match}"):
             Place.of(str(path))
+    with pytest.raises(InvalidInput, match="output: cannot be written"), Place.of("/proc/out").hidden():
+        pass
     place = Place.of(str(tmp_path / "out"))
     with place.hidden():
         made = fill(place, [".part-00000-b"])

@@ -27,11 +27,11 @@ class SparkTarget:
     """A folder of Parquet files that a cluster writes.
 
     Attributes:
-        path: The folder, which all machines see by this path.
+        folder: The folder, which all machines see by this path.
         master: Address of the cluster's master; None for the one that Spark's own configuration names.
     """
 
-    path: str
+    folder: str
     master: str | None = None
 
     @classmethod
@@ -39,7 +39,7 @@ class SparkTarget:
         """Read an address.
 
         >>> SparkTarget.parse("spark:/data/out")
-        SparkTarget(path='/data/out', master=None)
+        SparkTarget(folder='/data/out', master=None)
         """
         if not is_spark(address):
             raise InvalidInput("must be spark:PATH, or spark://host:port/PATH", field="output", value=address)
@@ -48,12 +48,22 @@ class SparkTarget:
             raise InvalidInput("must name a folder", field="output", value=address, hint="Write spark:/data/out")
         return cls(read.path, read.master)
 
-    def check(self) -> None:
-        """Refuse a cluster that is not there, and a folder that is."""
+    @property
+    def name(self) -> str:
+        """The place, as messages and reports show it."""
+        return f"spark:{self.folder}"
+
+    @property
+    def path(self) -> None:
+        """The file, if it is one: it is none."""
+        return
+
+    def check(self, names: Sequence[str] = ()) -> None:
+        """Refuse a cluster that is not there, and a folder that is; the names of columns may be any."""
         from tacita.engines.spark.place import Place
         from tacita.engines.spark.session import session_of
 
-        Place.of(self.path)
+        Place.of(self.folder)
         session_of(self.master)
 
     @staticmethod
@@ -72,7 +82,7 @@ class SparkTarget:
         from tacita.engines.spark.session import jobs, session_of
         from tacita.engines.spark.writing import write_drawn
 
-        place, session = Place.of(self.path), session_of(self.master)
+        place, session = Place.of(self.folder), session_of(self.master)
         step("writing rows")
         with place.hidden(), jobs(session):
             written = write_drawn(session, place, parts)
