@@ -74,21 +74,35 @@ def _central(epsilon: float, seed: int, train: Any, test: Any, sizes: list[int])
 
 def _shared(method: Any, epsilon: float, parts: Parts, train: Any, test: Any, sizes: list[int]) -> tuple[float, ...]:
     with _holders(parts, train, sizes) as (domain, parties):
-        terms = Terms(
-            run=uuid.uuid4().hex,
-            schema=domain.fingerprint,
-            attributes=domain.names,
-            method=method,
-            budget=Budget.approx(epsilon, DELTA),
-            unit=ROW,
-            neighbours=ADD,
-            holders=tuple(party.name for party in parties),
-            quorum=len(parties),
-            degree=DEGREE[method],
-        )
+        terms = _terms(method, epsilon, domain, parties)
         return _scored(
             lambda: federate(terms, domain, parties, deadline=300.0, rng=np.random.default_rng(0)), train, test, sizes
         )
+
+
+def seconds_of_holders(method: str, holders: int, rows: int = 2_000) -> float:
+    """CPU seconds of one run of so many holders with so many rows each, all parties together."""
+    rng, sizes = np.random.default_rng(holders), [4] * len(NAMES)
+    codes = rng.integers(0, 4, (holders * rows, len(NAMES)))
+    parts = np.split(np.arange(holders * rows), holders)
+    with _holders(parts, codes, sizes) as (domain, parties):
+        terms = _terms(method, 1.0, domain, parties)
+        return cpu(lambda: federate(terms, domain, parties, deadline=300.0, rng=np.random.default_rng(0)), 1)[0]
+
+
+def _terms(method: Any, epsilon: float, domain: Any, parties: list[Party]) -> Terms:
+    return Terms(
+        run=uuid.uuid4().hex,
+        schema=domain.fingerprint,
+        attributes=domain.names,
+        method=method,
+        budget=Budget.approx(epsilon, DELTA),
+        unit=ROW,
+        neighbours=ADD,
+        holders=tuple(party.name for party in parties),
+        quorum=len(parties),
+        degree=DEGREE[method],
+    )
 
 
 def _scored(once: Any, train: Any, test: Any, sizes: list[int]) -> tuple[float, ...]:

@@ -1,7 +1,8 @@
 """Verbs of the command line on a text file of two million rows and ten columns: CPU seconds and memory.
 
 Each verb runs in a process of its own, after one run on a small file that compiles. CPU is user and system time of the
-process and its children, the smallest of some turns; memory is the largest resident set.
+process and its children, the smallest of some turns; memory is the largest resident set (`VmHWM`: what `getrusage` has
+for a new process begins with that of the one that started it).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ RUN = (
     "import resource, sys, atexit\n"
     "def say_used():\n"
     "    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
-    "    print(sum(u.ru_utime + u.ru_stime for u in used), max(u.ru_maxrss for u in used), file=open('used', 'w'))\n"
+    "    peak = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
+    "    print(sum(u.ru_utime + u.ru_stime for u in used), max(peak, used[1].ru_maxrss), file=open('used', 'w'))\n"
     "atexit.register(say_used)\n"
     "from tacita.cli import main; main()"
 )
@@ -87,12 +89,12 @@ def table_of(rows: int) -> pa.Table:
     )
 
 
-def used_by(work: Path, command: tuple[str, ...], data: str) -> tuple[float, float]:
+def used_by(work: Path, command: tuple[str, ...], data: str, unit: str = "row") -> tuple[float, float]:
     """CPU seconds and megabytes of a command, with an account of its own."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"TACITA_HOME": home, "XDG_STATE_HOME": home, "HOME": home}
         environment["NUMBA_CACHE_DIR"] = str(work / "kernels")
-        opened = ("budget", "open", "people", "--unit", "row", "--epsilon", "1000", "--delta", "1e-3")
+        opened = ("budget", "open", "people", "--unit", unit, "--epsilon", "1000", "--delta", "1e-3")
         for each in (opened, tuple(part.format(data=data) for part in command)):
             done = subprocess.run(
                 [sys.executable, "-c", RUN, *each], cwd=work, env=environment, check=False, capture_output=True

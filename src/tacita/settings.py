@@ -219,6 +219,11 @@ class Settings(BaseSettings):
         description="The job queue: `state` for the state database, which workers of all hosts share, or a file. By "
         "default `state` where the state is PostgreSQL, and the file `HOME/jobs.db` where it is SQLite.",
     )
+    witness: Literal["off"] | Path | None = Field(
+        default=None,
+        description="A folder in which the last charges are noted outside of the state, so that a state that was put "
+        "back is recognised: `HOME/witness` by default; on another volume than the state is better. `off` for none.",
+    )
     worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
     job_workers: int = Field(default=1, ge=1, le=64, description="Jobs that a worker process runs at once.")
     job_stale_seconds: float = Field(
@@ -288,6 +293,11 @@ class Settings(BaseSettings):
     def state_url(self) -> str:
         """Address of the state. Holds credentials: never show it."""
         return self.state.get_secret_value() if self.state else f"sqlite:///{self.home / 'state.db'}"
+
+    @property
+    def witness_folder(self) -> Path | None:
+        """Folder of the files that charges are noted in; None if they are noted nowhere."""
+        return None if self.witness == "off" else self.witness or self.home / "witness"
 
     @property
     def queue_file(self) -> Path | None:

@@ -25,6 +25,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -38,6 +39,7 @@ from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.fence import check_open, close_new, closed_because
 from tacita.store.schema import account_data, accounts, answers, charges, datasets, secrets, spending
+from tacita.store.witness import current_generation
 
 __all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote", "digest_question"]
 
@@ -55,7 +57,7 @@ class Ledger:
         if self._database.file is None or not self._database.file.exists():
             hint = "Use n_jobs=1 or threads (joblib.parallel_backend('threading')); before saving a model, ledger=None"
             raise InvalidInput("cannot be sent to another process: it is no file", field="ledger", hint=hint)
-        return _ledger_at, (str(self._database.url),)
+        return _ledger_at, (str(self._database.url), self._database.witness_folder)
 
     def __deepcopy__(self, _memo: object) -> Ledger:
         """The ledger itself: a copy would be the same accounts. Estimators that hold one are cloned."""
@@ -285,7 +287,11 @@ class Ledger:
                 self._remember(connection, account, data, principal, again)
             charge = self._write(connection, account, event, digest, key, principal, purpose, "reserved")
             append(connection, "charge", account, principal, charge=charge.id, purpose=purpose)
-            return charge
+            witness = self._database.witness
+            generation = "" if witness is None else current_generation(connection)
+        if witness is not None:
+            witness.note(generation, charge.id)
+        return charge
 
     def find(self, account: str, key: str) -> Charge | None:
         """The charge that this key has made, if it has."""
@@ -462,9 +468,9 @@ def _terms(account: Account) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _ledger_at(url: str) -> Ledger:
+def _ledger_at(url: str, witness: Path | None) -> Ledger:
     """The ledger in a file, opened once for each process."""
-    return Ledger(Database(url))
+    return Ledger(Database(url, witness=witness))
 
 
 def digest_question(text: str) -> str:

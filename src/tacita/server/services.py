@@ -82,7 +82,7 @@ class Services:
         from tacita.server.jobs.jobs import Jobs
 
         private_folder(settings.home)
-        database = Database(settings.state_url)
+        database = Database(settings.state_url, witness=settings.witness_folder)
         events = Events(database)
         limits = ReadingLimits(
             max_unrolling=settings.max_unrolling,

@@ -22,6 +22,7 @@ from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.store.clock import now
 from tacita.store.private import private_file
 from tacita.store.schema import Time
+from tacita.store.witness import Witness
 
 __all__ = ["NEWEST", "Database"]
 
@@ -42,18 +43,23 @@ _PLACE = (  # server, database and timeline; a role may lack the right to read o
 class Database:
     """State behind a URL: `sqlite:///path`, `postgresql://...`. Brings the schema up to date when opened.
 
+    Args:
+        url: Where the state is.
+        witness: Folder of the file that the ledger's last charges are noted in (`witness.py`); none if not given.
+
     Raises:
         Conflict: A newer version of Tacita, or another program, wrote the schema.
         SourceUnavailable: It cannot be reached.
     """
 
-    def __init__(self, url: str | URL) -> None:
-        self.url = _parse(url)
+    def __init__(self, url: str | URL, *, witness: Path | None = None) -> None:
+        self.url, self.witness_folder = _parse(url), witness
         # the ledger's lock is worth nothing to a transaction that keeps an older snapshot: never inherit the level
         options: dict[str, Any] = {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
         self._engine = sa.create_engine(self.url, **(options if self.is_postgres else {}))
         weakref.finalize(self, self._engine.dispose)  # no connection stays open if a caller forgets to close
         _prepare_postgres(self._engine) if self.is_postgres else _prepare_sqlite(self.url, self._engine)
+        self._inode = _inode_of(self.file)
         self._migrate()
         from tacita.store.fence import note_place
 
@@ -64,10 +70,18 @@ class Database:
         """Whether the state lives in PostgreSQL."""
         return self.url.get_backend_name() == "postgresql"
 
-    @property
+    @cached_property
     def file(self) -> Path | None:
         """The file that the state is in, where it is SQLite's."""
         return None if self.is_postgres else Path(str(self.url.database)).resolve()
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """Where the ledger's last charges are noted outside of the state; None if nowhere."""
+        if self.witness_folder is None:
+            return None
+        with self.reading() as connection:
+            return Witness.of(self.witness_folder, connection)
 
     @cached_property
     def place(self) -> sa.ColumnElement[str | None]:
@@ -117,6 +131,11 @@ class Database:
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
+        if _inode_of(self.file) != self._inode:
+            hint = "End all processes that use it, and see to the file: what they write now would be lost"
+            raise SourceUnavailable(
+                "the file of the state was removed or replaced while it was in use", field="state", hint=hint
+            )
         try:
             yield
         except sa.exc.OperationalError as error:
@@ -154,6 +173,17 @@ class Database:
             if not sa.inspect(connection).has_table(_REVISION.name):
                 return None
             return connection.execute(sa.select(_REVISION.c.version_num)).scalar()
+
+
+def _inode_of(file: Path | None) -> tuple[int, int] | None:
+    """Identity of a file, which another file in its place has not."""
+    if file is None:
+        return None
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _parse(url: str | URL) -> URL:

@@ -7,10 +7,11 @@ spent again. So an account is closed, and nothing is charged to it, in these cas
     a restore     `tacita state restore` closes every account of what it puts in place
     PostgreSQL    another server, database or timeline than the one that the state was noted for: `pg_restore` into a
                   new database, recovery to a point in time, or a standby that took over
+    a witness     the state lacks charges that were noted in a file outside of it (`witness.py`)
 
 Accounts that are opened while the whole ledger is fenced begin closed: one that is missing in the copy must not begin
-again with a full budget. Copies by other means that change none of these are not recognised: a file of SQLite, a dump
-that `pg_restore --clean` puts into the same database, a snapshot of a volume, a base backup started without recovery.
+again with a full budget. Copies that change neither server, database nor timeline (a file of SQLite, a dump that
+`pg_restore --clean` puts into the same database, a snapshot of a volume) are recognised by the witness alone.
 
 `privacy/reopening.py` opens accounts again.
 """
@@ -27,6 +28,7 @@ from tacita.errors import Conflict
 from tacita.store.clock import now
 from tacita.store.database import Database
 from tacita.store.schema import accounts, charges, fences, installation, models
+from tacita.store.witness import begin_generation
 
 __all__ = [
     "RESTORED",
@@ -47,11 +49,12 @@ WHOLE = ""
 """Name of the fence of the whole ledger."""
 RESTORED = "the state was restored from a backup"
 _MOVED = "the state is in another database, or on another timeline, than the one that it was noted for"
+_REWOUND = "the state lacks charges that were made here"
 _PLACE = "place"
 
 
 def closed_because(database: Database, connection: sa.Connection, account: str) -> str | None:
-    """Return the reason why an account is closed, None if it is open. One statement, so that it sees one moment.
+    """Return the reason why an account is closed, None if it is open.
 
     An account that does not exist is closed if the whole ledger is.
     """
@@ -65,7 +68,9 @@ def closed_because(database: Database, connection: sa.Connection, account: str) 
     ).one()
     if row.reason is not None:
         return str(row.reason)
-    return None if _same(row.noted, row.here) else _MOVED
+    if not _same(row.noted, row.here):
+        return _MOVED
+    return _REWOUND if _is_behind(database, connection) else None
 
 
 def check_open(database: Database, connection: sa.Connection, account: str) -> None:
@@ -136,14 +141,23 @@ def note_place(database: Database) -> None:
 
 
 def take_place(database: Database, connection: sa.Connection) -> None:
-    """Close every account if the state has moved, and note its place, in one transaction."""
+    """Close every account if the state has moved or lacks charges, and note its place, in one transaction."""
     query = sa.select(installation.c.value).where(installation.c.name == _PLACE)
     noted = connection.execute(query.with_for_update()).scalar_one_or_none()
     here = connection.execute(sa.select(database.place)).scalar_one()
-    if _same(noted, here):
+    moved = not _same(noted, here)
+    if not moved and not _is_behind(database, connection):
         return
-    close_every(connection, _MOVED)
+    close_every(connection, _MOVED if moved else _REWOUND)
+    begin_generation(connection, database.witness)
     connection.execute(installation.update().where(installation.c.name == _PLACE).values(value=here))
+
+
+def _is_behind(database: Database, connection: sa.Connection) -> bool:
+    """Whether the witness names what the state lacks. A snapshot may be older than what was noted, and says nothing."""
+    if database.witness is None or connection.get_execution_options().get("snapshot"):
+        return False
+    return database.witness.is_ahead(connection)
 
 
 def _same(noted: str | None, here: str | None) -> bool:

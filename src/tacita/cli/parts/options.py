@@ -90,7 +90,8 @@ def database_of(state: str | None) -> Database:
     from tacita.settings import Settings
     from tacita.store import Database
 
-    return Database(state or Settings.load().state_url)
+    settings = Settings.load()
+    return Database(state or settings.state_url, witness=settings.witness_folder)
 
 
 def ledger_of(state: str | None) -> Ledger:

@@ -5,6 +5,7 @@ Plain ASGI, to keep the collecting path fast.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import re
 import time
@@ -40,6 +41,11 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
 }
+_ENDING = SourceUnavailable(
+    "the server ended before the answer was ready",
+    field="server",
+    hint="Send the request again with the same Idempotency-Key: what was charged is not charged twice",
+)
 
 
 class Gate:
@@ -71,6 +77,10 @@ class Gate:
         started, answered = time.perf_counter(), _Answered(send, state["request_id"])
         try:
             await self._pass(scope, receive, answered)
+        except asyncio.CancelledError:  # a server that ends waits no longer
+            if answered.status:
+                raise
+            await respond(_ENDING, scope)(scope, receive, answered)
         except Exception as error:  # the last resort: nothing of it may reach the caller or the log
             logs.fault(error, request_id=state["request_id"])
             if not answered.status:
