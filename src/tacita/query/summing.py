@@ -234,7 +234,7 @@ class _Numbered:
 
 
 class _Keyed:
-    """What a query with private keys needs before keys are chosen."""
+    """Keys and sums of a query with private keys, before keys are chosen."""
 
     keys: tuple[tuple[str, ...], ...]
 

@@ -30,7 +30,7 @@ _OBJECTS = re.compile(r"^(s3|gs|gcs|abfs|abfss)://", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a folder is to appear, and the hidden folder that is written to.
+    """Output folder that is yet to appear, and the hidden folder that is written to.
 
     Attributes:
         path: The output, on its filesystem.

@@ -214,7 +214,7 @@ def write_drawn(session: Any, place: Place, draws: Sequence[Callable[[], Iterato
 
 @dataclass(frozen=True)
 class AtPart:
-    """A task that is told the number of its part."""
+    """A task that knows the number of its part."""
 
     task: WritePart
 

@@ -56,7 +56,7 @@ def _placed(domain: Domain, columns: Sequence[str], batches: Iterable[pa.RecordB
 
 @dataclass(frozen=True)
 class _Measured:
-    """What is measured of the points of some rows; a function of few points at a time, whose answers are added up."""
+    """Sum of a function over the points of some rows, a few points at a time."""
 
     domain: Domain
     columns: tuple[str, ...]
