@@ -398,7 +398,7 @@ class _Classes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Release:
-    """What both forms of a release state."""
+    """Statements that both forms of a release make."""
 
     asked: Conditions
     achieved: Achieved

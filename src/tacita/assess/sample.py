@@ -24,7 +24,7 @@ from tacita.engines.base import Engine, Folds
 __all__ = ["SAMPLE", "Sampled", "TakeSample", "sample_rows", "sample_table", "sentence_of"]
 
 SAMPLE = 1_000_000
-"""Rows of a table that an assessment looks at, unless it is told otherwise."""
+"""Rows of a table that an assessment looks at, unless another number is given."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -143,7 +143,7 @@ class Folds(Engine, Protocol):
 
         If the unit is a person, the rows are those that `tables` would count, chosen among rows with equal codes by
         their values (see `tacita.query.counted`), and all rows of a person are in one part. If it is a row, all rows
-        count. Without a unit all rows count too, whoever's they are: for the owner, and for what bounds nothing.
+        count. Without a unit all rows of all persons count: for the owner, and for what bounds nothing.
 
         The answer travels and may be written to disks of the cluster, as rows may; a refusal holds no values of rows.
         """
