@@ -93,6 +93,14 @@ def collect(batches: Iterable[pa.RecordBatch]) -> Rows:
     return Rows(tuple(row.values()) for batch in batches for row in batch.to_pylist())
 
 
+def test_many_rows_of_persons_are_in_many_parts(folder: Path, session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_engine, "BOUNDED_ROWS", 300)
+    unit = Unit.of_person("who", max_rows=3)
+    assert SparkEngine(DOMAIN, folder).fold(At(), ["pay"], unit) == list(range(7))
+    wanted = collect(counted_rows(LocalEngine(DOMAIN, folder), ["pay"], unit))
+    assert SparkEngine(DOMAIN, folder).fold(collect, ["pay"], unit) == wanted
+
+
 @pytest.mark.parametrize("columns", [["pay"], ["age", "pay", "who"], ["pay", "group"]])
 @pytest.mark.parametrize("max_rows", [1, 3, 100])
 def test_the_rows_that_count_of_each_person_are_those_of_streaming(

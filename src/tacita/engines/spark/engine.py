@@ -52,6 +52,9 @@ __all__ = ["SparkEngine"]
 FEW_PARTS = 32
 """Answers of so many tasks are added up here; more are added up by executors first."""
 
+BOUNDED_ROWS = 1 << 21
+"""About so many raw rows of persons are in the memory of a task, where the number of rows is known."""
+
 _T = TypeVar("_T")
 
 
@@ -160,7 +163,7 @@ class SparkEngine:
     def _fold(self, state: _State, fold: Fold, names: Sequence[str], unit: Unit | None) -> Any:
         if unit is None or unit.person is None:
             return _sum(state.source.run(fold, names), fold)
-        tasks = self._session.sparkContext.defaultParallelism
+        tasks = max(self._session.sparkContext.defaultParallelism, -(-(state.source.rows or 0) // BOUNDED_ROWS))
         needed = tuple(dict.fromkeys((*names, *self._domain.countable, unit.person)))
         exchanged = state.source.run(ExchangeRows(self._domain, tuple(names), unit.max_rows, tasks), needed)
         placed = exchanged.map(addressed).partitionBy(tasks, int)
