@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -39,6 +40,7 @@ from tacita.domain import Categorical, Domain
 from tacita.engines.base import Engine, Rewrites
 from tacita.engines.spark.address import is_spark
 from tacita.engines.spark.target import SparkTarget
+from tacita.engines.targets import row_target
 from tacita.errors import InternalError, InvalidInput
 from tacita.tables.recoding import Recoding
 from tacita.tables.recoding.axis import read_keys
@@ -457,6 +459,10 @@ class Anonymized(_Release):
     """
 
     rows: pa.Table
+
+    def write(self, place: str | Path, into: str | None = None) -> None:
+        """Write the rows as .parquet or .csv, or into a new table `into` of a database, given by its address."""
+        row_target(place, into).write(iter([self.rows]))
 
     @property
     def size(self) -> int:

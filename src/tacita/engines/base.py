@@ -9,6 +9,7 @@ exactly:
     with_bins(domain)        the same rows, with numbers and dates in other bins
     fold(task, columns, unit)  an addable answer about rows, computed where they are
     check()                  for the owner: how well the data fits its schema
+    sums(request)            exact sums of what rows contribute, added up next to the data where that is exact
 
 All engines agree on every count, to the last row: see `tacita.testing.EngineContract`.
 """
@@ -22,12 +23,13 @@ from typing import Protocol, TypeVar, runtime_checkable
 import pyarrow as pa
 
 from tacita.domain import Domain
+from tacita.engines.adding import Added, Sums
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import Recoding
 from tacita.tables.table import Table
 from tacita.tables.workload import Tables, Workload
 
-__all__ = ["ColumnCheck", "Engine", "Folds", "Rebins", "Recodes", "Rewrites", "SourceCheck"]
+__all__ = ["Adds", "ColumnCheck", "Engine", "Folds", "Rebins", "Recodes", "Rewrites", "SourceCheck"]
 
 BATCH_ROWS = 1 << 17
 
@@ -183,3 +185,17 @@ class Rewrites(Folds, Protocol):
 
     def types(self, columns: Sequence[str]) -> pa.Schema:
         """Return the types of some raw columns, in all parts of the source; without dictionaries."""
+
+
+@runtime_checkable
+class Adds(Engine, Protocol):
+    """An engine that adds up what rows contribute next to the data. Those over files stream their rows instead."""
+
+    def sums(self, request: Sums) -> Added | None:
+        """Add up formulas over the rows that count, by groups, in one reading of the data.
+
+        The sums are exactly those of `rows`, read by `tacita.domain.line` and `encode`, whatever the values are.
+
+        Returns:
+            None if the source cannot compute them exactly, for this schema or these values: then rows are streamed.
+        """

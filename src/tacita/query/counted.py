@@ -38,7 +38,7 @@ def counted_rows(engine: Engine, columns: Sequence[str], unit: Unit) -> Iterator
     for batch in engine.rows(dict.fromkeys([*columns, *domain.countable, unit.person])):
         codes = [code.astype(np.uint32) for code in domain.encode(batch).values()]
         keyed.append((key_texts(batch.column(unit.person), domain.nulls, unit.person), np.array(codes)))
-        kept.append(batch.select(columns))
+        kept.append(_without_views(batch.select(columns)))
     persons = Bound.count_persons(keys for keys, _ in keyed)
     over = [key for key, rows in persons.items() if rows > unit.max_rows]
     if over:
@@ -58,6 +58,13 @@ def fold_counted(
     if isinstance(engine, Folds):
         return engine.fold(task, columns, unit)
     return task(counted_rows(engine, columns, unit))
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts of polars are views, which Arrow can neither take nor sort."""
+    whole = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    columns = [column.cast(whole.get(column.type, column.type)) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _in_order(keyed: list[_Keyed], kept: list[pa.RecordBatch], over: list[str]) -> tuple[list[_Keyed], list[Any]]:

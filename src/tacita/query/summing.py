@@ -1,13 +1,15 @@
 """Exact sums of the rows that count, by group: one pass over the data.
 
-Counts of rows alone are counted where the data lies. Distinct persons and private keys need all rows at once, so that
-their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
+Counts of rows alone are counted where the data lies, and an engine that adds up (`Adds`) is asked for the sums;
+otherwise rows are streamed. All ways give the same integers. Distinct persons and private keys need all rows at once,
+so that their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
 
 Privacy: none; everything here is exact, and only noise leaves it (`aggregates`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.domain import Domain
-from tacita.engines.base import Engine, Folds
+from tacita.domain import Attribute, Domain
+from tacita.engines.adding import Added, Number, Sums
+from tacita.engines.base import Adds, Engine, Folds
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
@@ -28,13 +31,15 @@ from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
 from tacita.query.measures import Integers, Measure, Persons, Ranged
 from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbers, presence
-from tacita.query.where import Where
+from tacita.query.where import AllOf, OneOf, Where
 from tacita.tables.workload import Workload
 
-__all__ = ["Gathered", "KeyedSums", "exact_sums", "gather"]
+__all__ = ["Gathered", "KeyedSums", "exact_sums", "gather", "request_of"]
 
 _WIDEST = 64
 """Sums of a key in a group that are held for every key that occurs."""
+_MOST_ADDED = 1 << 24
+"""Most sums that an engine is asked for: combinations of codes that may occur, times sums."""
 
 
 class _Recipe(Protocol):
@@ -67,14 +72,19 @@ class _Plan(Protocol):
 
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
-    distinct = [isinstance(measure, Persons) for measure in plan.measures]
-    if not any(distinct) and all(measure.column is None for measure in plan.measures):
-        totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    distinct = any(isinstance(measure, Persons) for measure in plan.measures)
+    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    if not distinct and all(measure.column is None for measure in plan.measures):
         _from_table(plan, engine, totals)
         return totals
+    request = request_of(plan) if isinstance(engine, Adds) else None
+    if isinstance(engine, Adds) and request is not None and (added := engine.sums(request)) is not None:
+        _from_added(plan, request, added, totals)
+        return totals
     # all rows of a person are in one part, so that numbers of distinct persons are added up too
-    task = _SumRows(plan, any(distinct))
-    return fold_counted(engine, task, _columns(plan, _texts(plan) if any(distinct) else ()), plan.unit).totals
+    return fold_counted(
+        engine, _SumRows(plan, distinct), _columns(plan, _texts(plan) if distinct else ()), plan.unit
+    ).totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +126,96 @@ def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
         total[:, 0] += np.rint(found).astype(np.int64) * measure.steps
 
 
-def _coded(plan: _Plan) -> tuple[str, ...]:
+def request_of(plan: _Plan) -> Sums | None:
+    """Ask an engine for sums; None if they are too many, or computed in ways that engines do not know."""
+    if any(measure.column in {each.name for each in plan.recipe.computed} for measure in plan.measures):
+        return None
+    only, rest = _split(plan.recipe.where)
+    names, persons = _coded(plan, rest), any(isinstance(measure, Persons) for measure in plan.measures)
+    if persons and names != plan.recipe.by:  # persons of several combinations of codes are not those of their group
+        return None
+    width = 1 + sum(measure.width for measure in plan.measures)
+    if math.prod(plan.domain[name].size + 1 for name in names) * width > _MOST_ADDED:
+        return None
+    numbers_ = list(dict.fromkeys(_number(plan, measure) for measure in plan.measures if measure.column is not None))
+    formulas = [(measure, _at(numbers_, plan, measure)) for measure in plan.measures]
+    sums = dict.fromkeys((at, formula) for measure, at in formulas for formula in measure.formulas)
+    counts = dict.fromkeys((at, measure.counted) for measure, at in formulas if measure.counted is not None)
+    if not all(formula.fits() for _, formula in (*sums, *counts)):
+        return None
+    return Sums(
+        names=names,
+        only=tuple(only.items()),
+        numbers=tuple(numbers_),
+        sums=tuple(sums),
+        counts=tuple(counts),
+        unit=plan.unit,
+        ties=tuple(_columns(plan)),
+        persons=persons,
+    )
+
+
+def _from_added(plan: _Plan, request: Sums, added: Added, totals: list[Integers]) -> None:
+    """Put the sums of combinations of codes into their groups."""
+    _, rest = _split(plan.recipe.where)
+
+    def placed(codes: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        columns = dict(zip(request.names, codes.T, strict=True))
+        rows = _Rows(plan=plan, codes=columns, count=len(codes), where=rest)
+        return rows.keep, rows.cells
+
+    keep, cells = placed(added.codes)
+    for total, measure in zip(totals, plan.measures, strict=True):
+        at = _at(list(request.numbers), plan, measure)
+        if measure.counted is not None:
+            found = added.counts[request.counts.index((at, measure.counted))]
+            there, groups = placed(found.codes)
+            np.add.at(total, (groups, found.values[there]), found.rows[there])
+            continue
+        rows = added.rows if measure.column is None else added.present[:, at]
+        if isinstance(measure, Persons):
+            assert added.persons is not None
+            rows = added.persons
+        chosen = [request.sums.index((at, formula)) for formula in measure.formulas]
+        np.add.at(total, cells, measure.of_added(rows, added.sums[:, chosen])[keep])
+
+
+def _at(numbers_: list[Number], plan: _Plan, measure: Measure) -> int:
+    return -1 if measure.column is None else numbers_.index(_number(plan, measure))
+
+
+def _number(plan: _Plan, measure: Measure) -> Number:
+    return Number(_read_as(plan, measure))
+
+
+def _read_as(plan: _Plan, measure: Measure) -> Attribute:
+    """The attribute of a measure's column, with the bounds that its numbers are moved to when they are read."""
+    assert measure.column is not None
+    attribute = plan.domain[measure.column]
+    if not isinstance(attribute, Measurable):
+        return attribute
+    low, high = bounds_of(attribute)
+    if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
+        return measurable(plan.domain, measure.column, (measure.low, measure.high))
+    return measurable(plan.domain, measure.column)  # a measure moves values to its own bounds
+
+
+def _split(where: Where) -> tuple[dict[str, tuple[int, ...]], Where]:
+    """Codes that attributes must have, and the conditions besides."""
+    parts = where.parts if isinstance(where, AllOf) else (where,)
+    only: dict[str, tuple[int, ...]] = {}
+    for part in parts:
+        if isinstance(part, OneOf):
+            known = only.get(part.attribute, part.codes)
+            only[part.attribute] = tuple(code for code in known if code in part.codes)
+    return only, AllOf(tuple(part for part in parts if not isinstance(part, OneOf)))
+
+
+def _coded(plan: _Plan, where: Where | None = None) -> tuple[str, ...]:
     """Attributes that decide which rows are counted, and where."""
     made = {each.name: each.of for each in plan.recipe.derived}
     by = [part for name in plan.recipe.by for part in made.get(name, (name,))]
-    return tuple(dict.fromkeys((*by, *plan.recipe.where.attributes)))
+    return tuple(dict.fromkeys((*by, *(where or plan.recipe.where).attributes)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,13 +226,15 @@ class _Rows:
     codes: Mapping[str, npt.NDArray[Any]]
     count: int
     batch: pa.RecordBatch | None = None
+    where: Where | None = None
+    """The conditions that are left to check; all of them if not given."""
     _known: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
     def _placed(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        plan = self.plan
-        keep = plan.recipe.where.holds(self.codes, self.count)
-        for name in _coded(plan):
+        plan, where = self.plan, self.where or self.plan.recipe.where
+        keep = where.holds(self.codes, self.count)
+        for name in _coded(plan, where):
             keep &= self.codes[name] < plan.domain[name].size
         made = {each.name: each for each in plan.recipe.derived}
         cells = np.zeros(self.count, np.int64)
@@ -178,14 +275,12 @@ class _Rows:
             ):  # a warning would reveal that a row is there, even one that WHERE leaves out
                 return made.of.evaluate(self)
         assert self.batch is not None
-        attribute = self.plan.domain[column]
+        attribute = _read_as(self.plan, measure)
         if not isinstance(attribute, Measurable):
             return presence(attribute, self.batch.column(column), self.plan.domain.nulls)
-        low, high = bounds_of(attribute)
-        if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
-            wide = measurable(self.plan.domain, column, (measure.low, measure.high))
-            return numbers(wide, self.batch.column(column), self.plan.domain.nulls)
-        return self.numbers(column)  # a measure moves values to its own bounds
+        if attribute == self.plan.domain[column]:
+            return self.numbers(column)
+        return numbers(attribute, self.batch.column(column), self.plan.domain.nulls)
 
 
 def _encoded(plan: _Plan) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_optio
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.anonymize.quasi import joined
 from tacita.cli.parts import show
-from tacita.cli.parts.files import PAGE, ROWS, check_files
+from tacita.cli.parts.files import PAGE, Into, RowsOutput, check_files, rows_target
 from tacita.cli.parts.generated import with_options
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
@@ -30,7 +30,6 @@ from tacita.engines.spark.address import is_spark
 from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.report.report import Section, write
-from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]
 
@@ -47,14 +46,7 @@ _METHOD = Parameter(name="method", type=one_of(METHODS), default=DEFAULT_METHOD,
 def anonymize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Output file of the rows: .csv or .parquet. spark:PATH: a folder that the cluster of the data writes.",
-        ),
-    ],
+    output: RowsOutput,
     qi: Annotated[
         str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
     ] = None,
@@ -74,6 +66,7 @@ def anonymize(
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
     ] = None,
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -86,10 +79,9 @@ def anonymize(
 
     [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
     """
-    target = SparkTarget.parse(output) if is_spark(output) else None
-    check_files(ROWS, output=None if target else Path(output))
+    target = rows_target(output, into)
     check_files(PAGE, report=report)
-    if target is not None and not is_spark(data):
+    if isinstance(target, SparkTarget) and not is_spark(data):
         raise InvalidInput("only Spark writes rows where they are", field="output", hint="Write a file")
     domain = Domain.read(schema)
     recipe = Anonymize(
@@ -103,6 +95,7 @@ def anonymize(
         method=make_method(chosen["method"], {each.name: chosen[each.name] for each in all_options()}),
     )
     plan = recipe.prepare(domain)
+    target.check(plan.leaving)
     everyone = None if population is None else _everyone(population, domain, plan.quasi)
     engine = engine_of(data, domain, table)
     warnings: list[str] = []
@@ -122,17 +115,16 @@ def anonymize(
         )
 
     result: Anonymized | AnonymizedFiles
-    if target is not None:
+    if isinstance(target, SparkTarget):
         if everyone is not None:
             raise InvalidInput("is measured for rows in memory only", field="population", hint="Write a file")
-        target.check()
         result = plan.write(engine, output, before=log)
     else:
         result = plan.run(engine, population=everyone)
         log(result)
-        write_file(output, iter([result.rows]))
+        target.write(iter([result.rows]))
     if report is not None:
-        title = f"{result.size:,} rows in {Path(output).name}"
+        title = f"{result.size:,} rows in {target.name}"
         write(report, "Anonymized rows", title, _sections(result, tuple(warnings)))
     if json:
         show.print_json(result.as_dict() | {"warnings": list(warnings)})

@@ -2,6 +2,7 @@
 
     check            before anything is read or paid for: the cluster is there, and the folder is not
     write_parts      rows that a function makes for each part, written by executors
+    write            rows that this machine has
 
 Rows of an engine are written by the engine itself: see `SparkEngine.rewrite`.
 """
@@ -70,6 +71,19 @@ class SparkTarget:
     def parts_of(rows: int) -> int:
         """Number of files for so many rows; it depends on nothing else."""
         return max(1, -(-rows // PART_ROWS))
+
+    def write(self, batches: Iterator[pa.Table], progress: Callable[[int], None] | None = None) -> None:
+        """Write batches that this machine has, as one file of the folder."""
+        from tacita.engines.spark.place import Place
+        from tacita.engines.spark.writing import write
+
+        place = Place.of(self.folder)
+        step("writing rows")
+        with place.hidden():
+            written = write(place, 0, None, batches)
+            if progress is not None:
+                progress(written.rows)
+            place.appear(list(written.files))
 
     def write_parts(self, parts: Sequence[Callable[[], Iterator[pa.Table]]]) -> int:
         """Write every part as a file, on executors, and return the number of rows.
