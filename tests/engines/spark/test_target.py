@@ -96,6 +96,7 @@ def test_targets_that_cannot_be(tmp_path: Path, cluster: SparkCluster, session: 
         ("out.parquet", "must be spark:PATH"),
         (f"spark:{tmp_path}/no/out", "its folder must exist"),
         (f"spark:{tmp_path}", "exists already"),
+        ("spark:/proc/out", "cannot be written"),
     ):
         with pytest.raises(InvalidInput, match=match):
             SparkTarget.parse(address).check()

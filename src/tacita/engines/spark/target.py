@@ -60,12 +60,13 @@ class SparkTarget:
         return
 
     def check(self, names: Sequence[str] = ()) -> None:
-        """Refuse a cluster that is not there, and a folder that is; the names of columns may be any."""
+        """Refuse a cluster that is not there, a folder that is, and one that cannot be made; columns may be any."""
         from tacita.engines.spark.place import Place
         from tacita.engines.spark.session import session_of
 
-        Place.of(self.folder)
         session_of(self.master)
+        with Place.of(self.folder).hidden():  # now, and not when rows are paid for
+            pass
 
     @staticmethod
     def parts_of(rows: int) -> int:
