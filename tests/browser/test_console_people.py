@@ -116,7 +116,7 @@ def test_tokens_are_shown_once_and_end_at_once(service, page, browse, console, c
 def test_who_is_shut_out_is_asked_to_sign_in(service, page, browse, console):
     browse.expect("401")
     with service.client() as client:
-        issued = client.create_token(name="somebody", role="analyst")
+        issued = client.create_token(name="somebody", role="analyst", datasets=None)
         console.sign_in(page, service, issued.token)
         client.revoke_token(issued.id)
     page.goto(f"{service.url}/console/datasets")

@@ -439,11 +439,11 @@ def test_lost_reports_that_arrived_are_not_an_error() -> None:
 def test_what_may_not_happen_twice_is_not_sent_twice() -> None:
     transport = Flaky(9)
     with Client("http://x", transport=transport) as client, pytest.raises(SourceUnavailable):
-        client.create_token(name="Ada", role="analyst")
+        client.create_token(name="Ada", role="analyst", datasets=None)
     assert len(transport.requests) == 1
     refused = Flaky(9, error=httpx.ConnectError)
     with Client("http://x", transport=refused, retries=1) as client, pytest.raises(SourceUnavailable):
-        client.create_token(name="Ada", role="analyst")
+        client.create_token(name="Ada", role="analyst", datasets=None)
     assert len(refused.requests) == 2  # nothing arrived, so it may be tried again
 
 

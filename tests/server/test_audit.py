@@ -324,7 +324,8 @@ DEEDS = [
 ELSEWHERE = {"log-begun", "model-loaded", "signed-in", "signed-out"}  # below, and in tests/console
 # tests/privacy/test_reopening, tests/store/test_backup
 ELSEWHERE |= {"account-reopened", "ledger-fenced", "ledger-reopened", "state-copied"}
-ELSEWHERE |= {"token-refused", "data-again"}  # test_refused_tokens, tests/privacy/test_data_marks
+# test_refused_tokens, tests/privacy/test_data_marks, releasing/test_seen
+ELSEWHERE |= {"token-refused", "data-again", "answer-read"}
 
 
 def page(world, token: str, **query: Any) -> Any:

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 from tacita._version import __version__
 from tacita.client.campaigns import CampaignCalls
 from tacita.client.models import ModelCalls
-from tacita.client.releases import ReleaseCalls
+from tacita.client.releases import ReleaseCalls, answer_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
@@ -330,6 +330,11 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
             yield from page.charges
             offset = page.next_offset
 
+    def charge_answer(self, name: str, id: str) -> Any:
+        """Fetch the answer that a charge has paid for, as an object of the library; for readers and admins."""
+        path = f"/v1/datasets/{quote(name, safe='')}/charges/{quote(id, safe='')}/answer"
+        return answer_of(self._get(path).decode())
+
     # -- jobs ------------------------------------------------------------------------------------------------
 
     def submit(
@@ -421,9 +426,16 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         return _LIST_TOKENS.validate_json(self._get("/v1/tokens"))
 
     def create_token(
-        self, *, name: str, role: Role, datasets: Sequence[str] | None = None, expires: str | None = None
+        self, *, name: str, role: Role, datasets: Sequence[str] | None, expires: str | None = None
     ) -> TokenIssued:
-        """Make a token; its text is in this answer only."""
+        """Make a token; its text is in this answer only.
+
+        Args:
+            name: Whose it is.
+            role: What it may do.
+            datasets: Datasets and campaigns in its scope; None for all.
+            expires: When it ends.
+        """
         scope = None if datasets is None else list(datasets)
         body = {"name": name, "role": role, "datasets": scope, "expires": expires}
         return TokenIssued.model_validate_json(self._post("/v1/tokens", body))

@@ -38,7 +38,7 @@ from tacita.wire import (
     SyntheticInfo,
 )
 
-__all__ = ["ReleaseCalls"]
+__all__ = ["ReleaseCalls", "answer_of"]
 
 _ANSWERS = {
     "releases/1": "tacita.tables.release:Releases",
@@ -117,11 +117,7 @@ class ReleaseCalls(Calls):
         `Releases` for tables, `Answer` for statistics, `Model` for clusters and components, `Bounds` for bounds,
         `ReleasedNetwork` for a network.
         """
-        text = self._get(_of(id)).decode()
-        mark = json.loads(text).get("tacita")
-        if mark not in _ANSWERS:
-            raise InvalidInput("has rows and no answer", field="release", value=id, hint="Use `released` and `rows`")
-        return resolve_name(_ANSWERS[mark]).from_json(text)
+        return answer_of(self._get(_of(id)).decode())
 
     def synthetic_model(self, id: str) -> str:
         """Fetch the model of synthetic rows as JSON text, for `Synthesized.from_json`."""
@@ -280,6 +276,14 @@ class ReleaseCalls(Calls):
         """Wait for the disclosure risk of a dataset."""
         self._finished(id, timeout, every)
         return DisclosureInfo.model_validate_json(self._get(f"/v1/disclosures/{quote(id, safe='')}"))
+
+
+def answer_of(text: str) -> Any:
+    """The object of the library that a paid answer is, from its JSON."""
+    mark = json.loads(text).get("tacita")
+    if mark not in _ANSWERS:
+        raise InvalidInput("has rows and no answer", field="release", hint="Use `released` and `rows`")
+    return resolve_name(_ANSWERS[mark]).from_json(text)
 
 
 def _of(id: str) -> str:

@@ -298,6 +298,20 @@ class Ledger:
         with self._database.reading() as connection:
             return self._find(connection, account, key)
 
+    def answer(self, account: str, id: str) -> str | None:
+        """The stored answer of a charge; None if it has none yet.
+
+        Raises:
+            UnknownName: The account has no such charge.
+        """
+        mine = (charges.c.id == id) & (charges.c.account == account)
+        stored = sa.select(charges.c.id, answers.c.answer).join(answers, answers.c.charge == charges.c.id, isouter=True)
+        with self._database.reading() as connection:
+            row = connection.execute(stored.where(mine)).one_or_none()
+        if row is None:
+            raise UnknownName(id, field="charge", available=())
+        return None if row.answer is None else str(row.answer)
+
     def settle(self, charge: Charge, answer: str) -> str:
         """Store the answer of a charge and return the one to hand out: the first that was stored."""
         with self._database.writing() as connection:

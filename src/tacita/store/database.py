@@ -77,7 +77,7 @@ class Database:
 
     @cached_property
     def witness(self) -> Witness | None:
-        """Where the ledger's last charges are noted outside of the state; None if nowhere."""
+        """The file outside of the state that the last charges of the ledger are noted in; None if there is none."""
         if self.witness_folder is None:
             return None
         with self.reading() as connection:

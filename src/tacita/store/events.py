@@ -26,6 +26,7 @@ EventKind = Literal[
     "account-closed",
     "account-reopened",
     "account-replaced",
+    "answer-read",
     "block-adopted",
     "budget-raised",
     "campaign-closed",

@@ -4,4 +4,4 @@ from typing import Literal
 
 __all__ = ["Role"]
 
-Role = Literal["admin", "steward", "analyst", "holder"]
+Role = Literal["admin", "steward", "analyst", "reader", "holder"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
 from tacita.wire.roles import Role
@@ -18,8 +18,16 @@ class NewToken(RequestModel):
 
     name: str
     role: Role
-    datasets: list[Name] | None = Field(default=None, description="Datasets and campaigns; null for all.")
+    datasets: list[Name] | None = Field(
+        default=None, description="Datasets and campaigns; null for all, which must be stated for all roles but admin."
+    )
     expires: Moment | None = None
+
+    @model_validator(mode="after")
+    def _check_scope(self) -> Self:
+        if self.role != "admin" and "datasets" not in self.model_fields_set:
+            raise ValueError("datasets must be given: names, or null for all")
+        return self
 
 
 class TokenInfo(ResponseModel):

@@ -102,7 +102,7 @@ def test_only_json(world, path: str, media: str | None) -> None:
 
 def test_json_with_a_charset(world) -> None:
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}
-    body = b'{"name": "Ada", "role": "analyst"}'
+    body = b'{"name": "Ada", "role": "analyst", "datasets": null}'
     assert world.call("POST", "/v1/tokens", token=world.token(), content=body, headers=headers).status_code == 201
 
 

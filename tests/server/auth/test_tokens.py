@@ -115,7 +115,7 @@ def test_over_rest(both) -> None:
 
 
 def test_expiry_over_rest(world) -> None:
-    body = {"name": "Ada", "role": "analyst", "expires": "2999-01-01T00:00:00Z"}
+    body = {"name": "Ada", "role": "analyst", "datasets": None, "expires": "2999-01-01T00:00:00Z"}
     assert world.call("POST", "/v1/tokens", token=world.token(), json=body).status_code == 201
     late = world.call("POST", "/v1/tokens", token=world.token(), json=body | {"expires": "2001-01-01T00:00:00Z"})
     assert (late.status_code, late.json()["field"]) == (422, "expires")
@@ -139,7 +139,7 @@ def test_the_library_refuses_such_a_scope_too(world, name: str) -> None:
 
 @pytest.mark.parametrize("until", ["9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59+12:00"])
 def test_an_expiry_at_the_end_of_time_is_refused(world, until: str) -> None:
-    body = {"name": "x", "role": "analyst", "expires": until}
+    body = {"name": "x", "role": "analyst", "datasets": None, "expires": until}
     assert world.call("POST", "/v1/tokens", token=world.token(), json=body).status_code == 422
     campaign = {
         "title": "x",

@@ -9,6 +9,7 @@ import typer
 
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Json, State, database_of
+from tacita.errors import InvalidInput
 from tacita.server.auth.tokens import Tokens
 from tacita.wire.roles import Role
 
@@ -21,12 +22,24 @@ app = typer.Typer(no_args_is_help=True)
 def create(
     name: Annotated[str, typer.Argument(help="Name of the person or program.")],
     role: Annotated[Role, typer.Option(help="Role: the rights of the token.")],
-    dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets; all, if none are named.")] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="A dataset or campaign in its scope; may be repeated.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All datasets and campaigns, also later ones.")] = False,
     days: Annotated[int | None, typer.Option(help="Days until it expires.", min=1)] = 90,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Create a token. It is shown once and stored only as a digest."""
+    """Create a token. It is shown once and stored only as a digest.
+
+    [dim]tacita token create board --role reader --all[/]
+    """
+    if role != "admin" and bool(dataset) == everything:
+        raise InvalidInput(
+            "state the scope: names, or all", field="dataset", hint="Pass --dataset NAME, once or more, or --all"
+        )
+    if role == "admin" and dataset:
+        raise InvalidInput("an admin may use everything", field="dataset", hint="Choose another role")
     expires = dt.datetime.now(dt.UTC) + dt.timedelta(days=days) if days else None
     issued = Tokens(database_of(state)).issue(name=name, role=role, datasets=dataset, expires=expires)
     if json:

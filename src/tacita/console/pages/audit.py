@@ -23,6 +23,7 @@ KINDS = {
     "account-closed": "account closed, unused",
     "account-reopened": "account reopened after a restore",
     "account-replaced": "account replaced, unused",
+    "answer-read": "answer of a question read",
     "budget-raised": "budget raised",
     "block-adopted": "block adopted",
     "campaign-closed": "campaign closed",

@@ -77,7 +77,7 @@ def check_sender(request: Request, services: Services) -> bool:
         check_anonymous(request.scope, services)
         return False
     token = authenticated(request, services, None)
-    if token.role == "analyst":
+    if token.role in ("analyst", "reader"):
         raise Forbidden("may not send reports", field="role", value=token.role, hint="Use a holder's token")
     return True
 

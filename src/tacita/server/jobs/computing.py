@@ -37,7 +37,7 @@ WAITING = 8
 """Computations that wait for a process."""
 EACH = 2
 """Computations of one principal that run or wait."""
-LIMITS = {"analyst": 60.0, "holder": 60.0, "steward": 600.0, "admin": 600.0}
+LIMITS = {"analyst": 60.0, "reader": 60.0, "holder": 60.0, "steward": 600.0, "admin": 600.0}
 """Estimated seconds that one computation may take, by role."""
 
 _HEAD = struct.Struct("<Q")

@@ -31,7 +31,7 @@ import datetime as dt
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,11 +220,23 @@ class Jobs:
         except UnknownName:
             return None
 
-    def list(self, owner: str | None = None, *, limit: int = 100, offset: int = 0) -> list[Job]:
-        """Jobs, newest first; of one owner or of all."""
+    def list(
+        self,
+        owner: str | None = None,
+        *,
+        kinds: Collection[str] | None = None,
+        state: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[Job]:
+        """Jobs, newest first; of one owner or of all, of some kinds or all, in one state or any."""
         query = jobs.select().order_by(jobs.c.created.desc(), jobs.c.id).limit(limit).offset(offset)
         if owner is not None:
             query = query.where(jobs.c.owner == owner)
+        if kinds is not None:
+            query = query.where(jobs.c.kind.in_(kinds))
+        if state is not None:
+            query = query.where(jobs.c.state == state)
         with self._database.reading() as connection:
             return [_read(row) for row in connection.execute(query)]
 

@@ -115,14 +115,14 @@ _MARKS = {ANONYMIZED_ROWS.encode(), DOCUMENT.encode(), IMPUTED_ROWS.encode()}
 
 
 class DocumentResponse(Response):
-    """A paid answer as JSON, from the file that its job wrote; one whose noise could be repeated is refused."""
+    """A paid answer as JSON, from the file that its job wrote or from the ledger; refused if its noise is simulated."""
 
     media_type = "application/json"
 
-    def __init__(self, content: Path) -> None:
-        if not content.is_file():
+    def __init__(self, content: Path | str) -> None:
+        if isinstance(content, Path) and not content.is_file():
             raise Conflict("was deleted", field="release", value=content.stem)
-        text = content.read_text(encoding="utf-8")
+        text = content if isinstance(content, str) else content.read_text(encoding="utf-8")
         if any(each["simulated"] for each in _provenances(json.loads(text))):
             raise InternalError("a simulated release must not be served", field="content")
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""The audit log: who did what, and when. For stewards, as far as their scope goes."""
+"""The audit log: who did what, and when. For stewards and readers, as far as their scope goes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["audit"], responses=DOCUMENTED, route_class=TokenFirst)
 
-Steward = Annotated[Token, Depends(allow("steward"))]
+Reader = Annotated[Token, Depends(allow("steward", "reader"))]
 
 
 @router.get("/v1/audit", summary="Who did what, and when")
 def list_events(
-    token: Steward,
+    token: Reader,
     services: Services_,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only lines with a smaller id.")] = None,

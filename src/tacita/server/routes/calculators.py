@@ -20,7 +20,7 @@ __all__ = ["router", "routes_of"]
 
 router = APIRouter(tags=["calculators"], responses=DOCUMENTED, route_class=TokenFirst)
 
-Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
+Asker = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 
 
 @router.get("/v1/calculators", summary="Calculators, each with the schema of its request")

@@ -22,7 +22,7 @@ router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFir
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 Owner = Annotated[Token, Depends(allow_on("steward"))]
-Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow_on("steward", "analyst", "reader"))]
 
 
 def neighbours_of(text: str) -> Neighbours:

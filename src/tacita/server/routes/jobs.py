@@ -1,4 +1,4 @@
-"""Jobs: submit, look, cancel, fetch the result. A job is seen by its owner, and by admins."""
+"""Jobs: submit, look, cancel, fetch the result. A job is seen by its owner and by admins, a release by readers too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from tacita.errors import Conflict, UnknownName
+from tacita.errors import Conflict, Forbidden, UnknownName
 from tacita.server.auth.auth import Has, Services_, allow, check_scope
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
@@ -15,6 +15,7 @@ from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.answers import ReleaseResponse
 from tacita.server.releasing.kind import dataset_of
 from tacita.server.releasing.queries import make_plan
+from tacita.server.releasing.seen import may_see, seen
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
 from tacita.tables.release import Releases
@@ -46,15 +47,15 @@ def list_jobs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> list[JobInfo]:
-    """Newest first: one's own, and for admins all."""
-    owner = None if token.role == "admin" else token.id
-    return [JobInfo.model_validate(job.as_dict()) for job in services.jobs.list(owner, limit=limit, offset=offset)]
+    """Newest first: one's own, for admins all, and for readers the finished releases in their scope."""
+    found = seen(services.jobs, token, limit=limit, offset=offset)
+    return [JobInfo.model_validate(job.as_dict()) for job in found]
 
 
 @router.get("/v1/jobs/{id}", summary="How far a job is")
 def get_job(id: str, token: Has, services: Services_) -> JobInfo:
     """State, progress and, if it failed, why."""
-    return JobInfo.model_validate(_own(services, token, id).as_dict())
+    return JobInfo.model_validate(_seen(services, token, id).as_dict())
 
 
 @router.post("/v1/jobs/{id}/cancel", summary="Cancel a job")
@@ -72,7 +73,7 @@ def cancel_job(id: str, token: Has, services: Services_) -> JobInfo:
 )
 def get_result(id: str, token: Has, services: Services_) -> Response:
     """The releases of a job that is done; the problem of one that failed."""
-    job = _own(services, token, id)
+    job = _seen(services, token, id)
     if job.error is not None:
         raise rebuild(job.error)
     if job.state != "done" or job.result is None:
@@ -84,7 +85,14 @@ def get_result(id: str, token: Has, services: Services_) -> Response:
 
 
 def _own(services: Services, token: Token, id: str) -> Job:
+    job = _seen(services, token, id)
+    if token.role == "reader":
+        raise Forbidden("readers change nothing", field="role", value=token.role)
+    return job
+
+
+def _seen(services: Services, token: Token, id: str) -> Job:
     job = services.jobs.get(id)
-    if token.role != "admin" and job.owner != token.id:
+    if not may_see(token, job):
         raise UnknownName(id, field="job", available=())  # not even that it exists
     return job

@@ -43,7 +43,7 @@ router = APIRouter(tags=["campaigns"], responses=DOCUMENTED, route_class=TokenFi
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 Anonymous = Annotated[None, Depends(limited)]
-Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 
 
 @router.post("/v1/campaigns/plan", summary="Plan a collection: its questions and predicted accuracy")

@@ -42,7 +42,7 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["campaigns"], responses=DOCUMENTED, route_class=TokenFirst)
 
-Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 Names = Annotated[str, Query(description="Attributes, separated by commas.")]
 T = TypeVar("T")
 MOST_ROWS = 1_000_000

@@ -27,7 +27,7 @@ __all__ = ["router"]
 
 router = APIRouter(responses=DOCUMENTED, route_class=TokenFirst)
 
-Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 _HINT = "Ask for fewer draws or simulations, or about fewer attributes"
 _QUESTIONS: dict[str, tuple[type[RequestModel], Callable[..., Any], str]] = {
     "test": (IndependenceQuestion, ask_test, "Test whether attributes are independent"),

@@ -15,6 +15,7 @@ from tacita.server.auth.auth import Services_, allow
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.seen import may_see
 from tacita.server.services import Services
 from tacita.wire import FunctionInfo, FunctionParameters, PredictionsInfo, PredictRequest
 from tacita.wire.refusals import rebuild
@@ -24,11 +25,12 @@ __all__ = ["Asker", "find", "info_of", "router", "served"]
 router = APIRouter(tags=["models"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 
 
 @router.get("/v1/models", summary="List functions and models")
 def list_functions(
-    token: Asker,
+    token: Reader,
     services: Services_,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0)] = 0,
@@ -40,7 +42,7 @@ def list_functions(
 
 
 @router.get("/v1/models/{id}", summary="Public facts about a function or model")
-def get_function(id: str, token: Asker, services: Services_) -> FunctionInfo:
+def get_function(id: str, token: Reader, services: Services_) -> FunctionInfo:
     """By id, by name (the newest version), by name@version, or by the job that releases it."""
     return info_of(find(services, token, id))
 
@@ -89,7 +91,7 @@ def served(services: Services, token: Token, id: str) -> Entry:
 
 def _of_job(services: Services, token: Token, id: str) -> str:
     job = services.jobs.get(id)
-    if job.kind not in ("function", "fit") or (token.role != "admin" and job.owner != token.id):
+    if job.kind not in ("function", "fit") or not may_see(token, job):
         raise UnknownName(id, field="model", available=())
     if job.error is not None:
         raise rebuild(job.error)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from tacita.domain import Domain
-from tacita.errors import Conflict, UnknownName
+from tacita.errors import Conflict, Forbidden, UnknownName
 from tacita.server.auth.auth import Has, Services_, allow, allow_on
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
@@ -23,6 +23,7 @@ from tacita.server.releasing.answers import DocumentResponse, Format, ModelRespo
 from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
 from tacita.server.releasing.registry import KINDS, kind_of_job
+from tacita.server.releasing.seen import check_rows, may_see
 from tacita.server.services import Services
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
@@ -42,7 +43,8 @@ router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFir
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 Steward = Annotated[Token, Depends(allow_on("steward"))]
-Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow_on("steward", "analyst", "reader"))]
+Auditor = Annotated[Token, Depends(allow_on("steward", "reader"))]
 
 
 @router.put("/v1/datasets/{name}/policy", summary="Set the release policy of a dataset")
@@ -62,7 +64,7 @@ def get_policy(name: str, token: Reader, services: Services_) -> PolicyInfo:
 
 
 @router.get("/v1/datasets/{name}/releases", summary="Past releases of rows, and their recipients")
-def list_released(name: str, token: Steward, services: Services_) -> list[ReleasedInfo]:
+def list_released(name: str, token: Auditor, services: Services_) -> list[ReleasedInfo]:
     """For the owner: someone who has several of these releases could join them."""
     dataset_of(services, token, name)
     return [
@@ -133,6 +135,7 @@ def get_rows(
 ) -> Response:
     """In pieces, as CSV, NDJSON, an Arrow stream or Parquet; as a workbook with a sheet of the signed statement."""
     job, kind = _done(services, token, id)
+    check_rows(token, job, kind)
     path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
@@ -144,7 +147,9 @@ def get_rows(
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     """The job stays in the list. Rows that were fetched before cannot be recalled."""
-    job, _ = _own(services, token, id)
+    job, _ = _seen(services, token, id)
+    if token.role == "reader":
+        raise Forbidden("readers change nothing", field="role", value=token.role)
     kept = [path for path in _files(services, id) if path.is_file()]
     for path in kept:
         path.unlink(missing_ok=True)
@@ -155,7 +160,8 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
 
 def model_of_release(services: Services, token: Token, id: str) -> Synthesized | SyntheticMobility | HeadlineGenerator:
     """Read the model of synthetic rows that the caller may see."""
-    _, kind = _done(services, token, id)
+    job, kind = _done(services, token, id)
+    check_rows(token, job, kind)
     path = model_of(services, id)
     if not kind.model or not path.is_file():
         raise Conflict("was deleted" if kind.model else "has no model", field="release", value=id)
@@ -165,6 +171,7 @@ def model_of_release(services: Services, token: Token, id: str) -> Synthesized |
 def file_of_release(services: Services, token: Token, id: str) -> tuple[Path, Domain | None]:
     """Find the file of a release that the caller may see, and the schema of its rows where the file has none."""
     job, kind = _done(services, token, id)
+    check_rows(token, job, kind)
     path = model_of(services, id) if kind.model is Synthesized or kind.document else rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
@@ -193,16 +200,16 @@ def _dataset(job: Job) -> str:
     return str(job.request.get("dataset") or "")  # a run with holders has none here
 
 
-def _own(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
+def _seen(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
     job = services.jobs.get(id)
     kind = kind_of_job(job.kind)
-    if kind is None or kind.info is None or (token.role != "admin" and job.owner != token.id):
+    if kind is None or kind.info is None or not may_see(token, job):
         raise UnknownName(id, field="release", available=())  # not even that it exists
     return job, kind
 
 
 def _done(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
-    job, kind = _own(services, token, id)
+    job, kind = _seen(services, token, id)
     if job.error is not None:
         raise rebuild(job.error)
     if job.state != "done" or job.result is None:
