@@ -6,7 +6,7 @@ import pytest
 from platformdirs import user_data_path
 
 from tacita.errors import InvalidInput
-from tacita.settings import Settings, SourceSettings
+from tacita.settings import Grant, OpenIdSettings, Settings, SourceSettings
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 SECRET = "hunter2"
@@ -181,16 +181,22 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
         Settings.load()
 
 
-@pytest.mark.parametrize(
-    "name", [*Settings.model_fields, *(f"sources.NAME.{name}" for name in SourceSettings.model_fields)]
-)
+NAMES = {
+    *Settings.model_fields,
+    *(f"sources.NAME.{name}" for name in SourceSettings.model_fields),
+    *(f"openid.{name}" for name in OpenIdSettings.model_fields),
+    *(f"openid.grants.{name}" for name in Grant.model_fields),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_setting_is_documented(name: str) -> None:
     assert f"\n| `{name}` |" in DOCUMENT.read_text()
 
 
 def test_nothing_else_is_documented() -> None:
     names = {line.split("`")[1] for line in DOCUMENT.read_text().splitlines() if line.startswith("| `")}
-    assert names == {*Settings.model_fields, *(f"sources.NAME.{n}" for n in SourceSettings.model_fields)}
+    assert names == NAMES
 
 
 def test_files_that_spark_counts_are_the_same_files(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Makes sure of what the tests in a real browser need: Chromium, and axe-core from npm. Prints where they are.
+"""Makes sure of what the tests in a real browser need: Chromium, and packages from npm. Prints where they are.
+
+The packages are axe-core, which checks accessibility, and oidc-provider, by which people sign in.
 
 Chromium is the system's, or the one that TACITA_CHROMIUM names. Where none is found it is installed by apt-get, which
 needs root; elsewhere a message says what to do.
@@ -14,6 +16,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "tests" / "browser"
 AXE = FOLDER / "node_modules" / "axe-core" / "axe.min.js"
+PROVIDER = FOLDER / "node_modules" / "oidc-provider" / "package.json"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGES = ("chromium", "fonts-dejavu-core")  # without a font every letter is a box in the pictures
 
@@ -31,10 +34,10 @@ def _install_chromium() -> None:
         subprocess.run(["apt-get", *command], check=True, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
 
 
-def _install_axe() -> None:
+def _install_packages() -> None:
     npm = shutil.which("npm")
     if npm is None:
-        sys.exit("no npm: install Node 18 or newer; the tests of accessibility need axe-core")
+        sys.exit("no npm: install Node 18 or newer; the tests need packages from npm")
     command = [npm, "ci", "--prefix", str(FOLDER), "--silent", "--no-audit", "--no-fund"]
     subprocess.run(command, check=True)
 
@@ -42,8 +45,8 @@ def _install_axe() -> None:
 def main() -> int:
     if find_chromium() is None:
         _install_chromium()
-    if not AXE.is_file():
-        _install_axe()
+    if not (AXE.is_file() and PROVIDER.is_file()):
+        _install_packages()
     print(find_chromium(), AXE, sep="\n")
     return 0
 

@@ -57,6 +57,7 @@ TOGETHER = {
     "collect/planning/test_plan.py": ("design", "rehearse"),
     "demo/test_run.py": ("census",),
     "engines/local/test_engine.py": ("store",),
+    "server/auth/test_tokens.py": ("common/roles",),
     "engines/local/files/test_draft.py": ("conversion", "sniff", "text"),
     "engines/local/files/test_open.py": ("arrow", "base", "duckdb", "frame", "parquet", "statistical", "workbook"),
     "engines/local/test_isolated.py": ("reader",),

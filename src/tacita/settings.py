@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -23,17 +25,19 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from tacita.common.roles import Role
 from tacita.engines.local.files.stored import is_stored
 from tacita.engines.spark.address import SparkAddress, is_spark
 from tacita.errors import InvalidInput
 
-__all__ = ["HolderSettings", "Settings", "SourceSettings"]
+__all__ = ["Grant", "HolderSettings", "OpenIdSettings", "Settings", "SourceSettings", "check_address"]
 
 CONFIG = "TACITA_CONFIG"
 DEFAULT_CONFIG = Path("tacita.toml")
 
 
 _FORMER_HOME = Path(".tacita")
+_LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
 
 def _default_home() -> Path:
@@ -136,6 +140,65 @@ class HolderSettings(BaseModel):
     token_file: Path = Field(description="The file with the token that its operator gave.")
 
 
+class Grant(BaseModel):
+    """A role for people with a value in a claim."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claim: str = Field(min_length=1, description="The claim, such as `groups`, `email` or `sub`.")
+    value: str = Field(min_length=1, description="The value that it must have, or have among others.")
+    role: Role = Field(description="The role that they get.")
+    datasets: Literal["all"] | tuple[str, ...] = Field(description="Their scope: datasets and campaigns, or `all`.")
+
+    def fits(self, claims: Mapping[str, Any]) -> bool:
+        """Whether a person with these claims has it. An address counts only if the provider has verified it."""
+        found = claims.get(self.claim)
+        if self.claim == "email" and claims.get("email_verified") is not True:
+            return False
+        return self.value in found if isinstance(found, list) else found == self.value
+
+    @property
+    def scope(self) -> tuple[str, ...] | None:
+        """The scope of a token; None for everything."""
+        return None if self.datasets == "all" else self.datasets
+
+
+class OpenIdSettings(BaseModel):
+    """A provider of OpenID Connect, and what its people may do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    issuer: str = Field(description="The issuer, as the provider states it; https, or http on this machine only.")
+    client_id: str = Field(min_length=1, description="Name of this server at the provider.")
+    client_secret: SecretStr | None = Field(default=None, description="Its secret there; none for a public client.")
+    label: str = Field(default="your organisation", max_length=60, description="Name on the button: Sign in with …")
+    scopes: tuple[str, ...] = Field(
+        default=("openid", "profile", "email"), description="What is asked for; groups may need one more."
+    )
+    back: str | None = Field(
+        default=None,
+        description="Address that the provider sends people back to, registered there: ADDRESS/console/openid/back. "
+        "From the request by default; state it behind a proxy.",
+    )
+    grants: tuple[Grant, ...] = Field(min_length=1, description="Roles; the first that fits counts.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_address(self.issuer)
+        if self.back is not None:
+            check_address(self.back)
+        if "openid" not in self.scopes:
+            raise ValueError("scopes must have openid")
+        return self
+
+
+def check_address(address: str) -> None:
+    """Refuse an address that others could read or answer."""
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES):
+        raise ValueError("must be https, or http on this machine")
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Use `Settings.load()`: its errors name the setting.
 
@@ -235,6 +298,9 @@ class Settings(BaseSettings):
     )
     models_key: SecretStr | None = Field(
         default=None, description="32 bytes in base64: seals functions and their noise in the state database."
+    )
+    openid: OpenIdSettings | None = Field(
+        default=None, description="A provider of OpenID Connect by which people sign in to the console."
     )
     console: bool = Field(default=True, description="Whether `tacita serve` has the console, under /console.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

@@ -25,6 +25,7 @@ from tacita._version import __version__
 from tacita.client.campaigns import CampaignCalls
 from tacita.client.models import ModelCalls
 from tacita.client.releases import ReleaseCalls, answer_of
+from tacita.common.roles import Role
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
@@ -46,7 +47,6 @@ from tacita.wire import (
     TokenIssued,
 )
 from tacita.wire.refusals import rebuild
-from tacita.wire.roles import Role
 
 if TYPE_CHECKING:
     from tacita.query.answer import Answer as Statistics

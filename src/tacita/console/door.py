@@ -2,6 +2,8 @@
 
     GET  /console/enter          the sign-in page; its fragment (#) may hold a code that signs in once
     POST /console/enter          a token or a code in the body; sets the cookie
+    GET  /console/openid         sends the browser to the provider of sign-ins, where the settings have one
+    GET  /console/openid/back    where it comes back; sets the cookie
     POST /console/leave          forgets the session
     GET  /console/files/v1/...   answer of a GET of the API, with the session's token: downloads, pages to print
 
@@ -22,14 +24,16 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacita.console.sessions import COOKIE, Sessions
-from tacita.errors import TacitaError, Unauthorized
+from tacita.errors import SourceUnavailable, TacitaError, Unauthorized
 from tacita.server.auth.limits import RateLimiter
+from tacita.server.auth.openid import Provider, Started
 from tacita.server.http.errors import respond
 from tacita.wire.refusals import MethodNotAllowed, NotFound, TooManyRequests
 
 __all__ = ["ENTER", "Files", "routes"]
 
 ENTER = "/console/enter"
+OPENID = "/console/openid"
 _HOME = "/console/"
 _PAGE = (Path(__file__).parent / "static" / "enter.html").read_text(encoding="utf-8")
 _STYLE = (Path(__file__).parent / "static" / "console.css").read_text(encoding="utf-8")
@@ -38,54 +42,122 @@ _POLICY = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 _OLD_LINK = "This link was used before, or has expired. Restart the server for a new link, or sign in with a token."
+_OTHER = '<p><a class="main-button" href="{address}">Sign in with {label}</a></p>'
+_STARTED = "tacita_openid"
 _OF_OUTER = ("route", "endpoint", "path_params", "router")
 _MOST_BODY = 4096
 _TRIES_A_MINUTE = 30
 
 
-def routes(app: FastAPI, sessions: Sessions) -> list[Route | Mount]:
-    """Return the routes that the console adds to the server."""
-    limiter, refused = RateLimiter(), app.state.services.refused_tokens
+def routes(app: FastAPI, sessions: Sessions, provider: Provider | None = None) -> list[Route | Mount]:
+    """Return the routes that the console adds to the server.
 
-    async def show(request: Request) -> Response:
-        if sessions.find(request.cookies.get(COOKIE)):
+    Args:
+        app: The server.
+        sessions: People who are signed in.
+        provider: Where they may sign in with an account of their organisation.
+    """
+    door = _Door(app, sessions, provider)
+    by_account = [
+        Route(OPENID, door.go, methods=["GET"]),
+        Route(f"{OPENID}/back", door.come_back, methods=["GET"]),
+    ]
+    return [
+        *(by_account if provider is not None else []),
+        Route(ENTER, door.show, methods=["GET"]),
+        Route(ENTER, door.enter, methods=["POST"]),
+        Route("/console/leave", door.leave, methods=["POST"]),
+        Mount("/console/files", Files(app, sessions)),
+    ]
+
+
+class _Door:
+    """Answers of the sign-in page."""
+
+    def __init__(self, app: FastAPI, sessions: Sessions, provider: Provider | None) -> None:
+        self._sessions, self._provider = sessions, provider
+        self._limiter, self._refused = RateLimiter(), app.state.services.refused_tokens
+
+    async def show(self, request: Request) -> Response:
+        if self._sessions.find(request.cookies.get(COOKIE)):
             return RedirectResponse(_HOME, status_code=303)
-        return _page("")
+        return self._page("")
 
-    async def enter(request: Request) -> Response:
+    async def enter(self, request: Request) -> Response:
         if not _same_site(request):
-            return _page("This form was sent from another site.", 403)
+            return self._page("This form was sent from another site.", 403)
         given = await _form(request)
-        try:
-            id = await run_in_threadpool(_enter, sessions, given)  # both look into the database, which may be busy
+        try:  # both look into the database, which may be busy
+            id = await run_in_threadpool(_enter, self._sessions, given)
         except Unauthorized as error:
-            if any(given.values()):
-                await run_in_threadpool(refused.note, "console", error.rule, whose=error.private, route=ENTER)
-            address = request.client.host if request.client else "unknown"
-            try:
-                limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
-            except TooManyRequests:
-                return _page("Too many attempts. Wait a minute.", 429)
-            return _page(_OLD_LINK if error.field == "code" else f"The token {error.rule}.", 401)
-        answer = RedirectResponse(_HOME, status_code=303)
+            said = _OLD_LINK if error.field == "code" else f"The token {error.rule}."
+            return await self._refuse(request, error, said, ENTER, tried=any(given.values()))
+        return _signed_in(request, id)
+
+    async def go(self, request: Request) -> Response:
+        """Send the browser to the provider, with a cookie of what it has begun."""
+        assert self._provider is not None
+        started = Started.now()
+        try:
+            answer = RedirectResponse(await self._provider.begin(started, _back(request)), status_code=303)
+        except SourceUnavailable as error:
+            return self._page(f"{_sentence(error)} Try again later.", 503)
         secure = request.url.scheme == "https"
-        answer.set_cookie(COOKIE, id, httponly=True, samesite="lax", secure=secure, path="/console")
+        answer.set_cookie(
+            _STARTED, started.text, max_age=600, httponly=True, samesite="lax", secure=secure, path=OPENID
+        )
         return answer
 
-    async def leave(request: Request) -> Response:
+    async def come_back(self, request: Request) -> Response:
+        assert self._provider is not None
+        started = Started.read(request.cookies.get(_STARTED))
+        try:
+            name, grant = await self._provider.finish(started, dict(request.query_params), _back(request))
+            id = await run_in_threadpool(self._sessions.enter_as, name, grant.role, grant.scope)
+        except SourceUnavailable as error:
+            return self._page(f"{_sentence(error)} Try again later.", 503)
+        except Unauthorized as error:
+            return await self._refuse(request, error, _sentence(error), f"{OPENID}/back", tried=True)
+        answer = _signed_in(request, id)
+        answer.delete_cookie(_STARTED, path=OPENID)
+        return answer
+
+    async def leave(self, request: Request) -> Response:
         answer = RedirectResponse(ENTER, status_code=303)
         if not _same_site(request):
             return answer
-        sessions.leave(request.cookies.get(COOKIE))
+        self._sessions.leave(request.cookies.get(COOKIE))
         answer.delete_cookie(COOKIE, path="/console")
         return answer
 
-    return [
-        Route(ENTER, show, methods=["GET"]),
-        Route(ENTER, enter, methods=["POST"]),
-        Route("/console/leave", leave, methods=["POST"]),
-        Mount("/console/files", Files(app, sessions)),
-    ]
+    async def _refuse(self, request: Request, error: Unauthorized, said: str, route: str, *, tried: bool) -> Response:
+        if tried:
+            await run_in_threadpool(self._refused.note, "console", error.rule, whose=error.private, route=route)
+        address = request.client.host if request.client else "unknown"
+        try:
+            self._limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
+        except TooManyRequests:
+            return self._page("Too many attempts. Wait a minute.", 429)
+        return self._page(said, 401)
+
+    def _page(self, said: str, status: int = 200) -> Response:
+        shown = f'<p class="problem" role="alert">{html.escape(said)}</p>' if said else ""
+        other = ""
+        if self._provider is not None:
+            other = _OTHER.format(address=OPENID, label=html.escape(self._provider.settings.label))
+        page = _PAGE.replace("/* style */", _STYLE).replace("<!-- said -->", shown).replace("<!-- other -->", other)
+        return HTMLResponse(page, status, headers={"Content-Security-Policy": _POLICY})
+
+
+def _signed_in(request: Request, id: str) -> Response:
+    answer = RedirectResponse(_HOME, status_code=303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, id, httponly=True, samesite="lax", secure=secure, path="/console")
+    return answer
+
+
+def _sentence(error: TacitaError) -> str:
+    return f"{error.rule[0].upper()}{error.rule[1:]}."
 
 
 class Files:
@@ -129,10 +201,9 @@ def _enter(sessions: Sessions, given: dict[str, str]) -> str:
     return id
 
 
-def _page(said: str, status: int = 200) -> Response:
-    shown = f'<p class="problem" role="alert">{html.escape(said)}</p>' if said else ""
-    page = _PAGE.replace("/* style */", _STYLE).replace("<!-- said -->", shown)
-    return HTMLResponse(page, status, headers={"Content-Security-Policy": _POLICY})
+def _back(request: Request) -> str:
+    """The address that a provider sends people back to."""
+    return f"{request.url.scheme}://{request.url.netloc}{OPENID}/back"
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -25,6 +25,7 @@ from tacita.console.door import ENTER, routes
 from tacita.console.page import HOME, install
 from tacita.console.sessions import COOKIE, Sessions
 from tacita.errors import Unauthorized
+from tacita.server.auth.openid import Provider
 from tacita.server.http.errors import respond
 
 __all__ = ["mount"]
@@ -45,8 +46,10 @@ def mount(app: FastAPI) -> Sessions:
     for module in pkgutil.iter_modules(pages.__path__):
         importlib.import_module(f"{pages.__name__}.{module.name}")
     sessions = Sessions(app.state.services.tokens)
+    openid = app.state.services.settings.openid
+    provider = None if openid is None else Provider(openid)
     home = [Route(path, lambda _: RedirectResponse(f"{HOME}/", status_code=307)) for path in ("/", HOME)]
-    app.router.routes[:0] = [*home, *routes(app, sessions)]  # before any path that takes a name
+    app.router.routes[:0] = [*home, *routes(app, sessions, provider)]  # before any path that takes a name
     gui.add_static_files("/static", _STATIC)
     ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/console.css?{__version__}">', shared=True)
     gui.colors(primary="#1f5f9e")

@@ -20,6 +20,7 @@ from nicegui.client import Client
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from tacita.common.roles import Role
 from tacita.console.api import Api
 from tacita.console.door import ENTER
 from tacita.console.drafts import draft_of
@@ -27,7 +28,6 @@ from tacita.console.parts import kit
 from tacita.console.sessions import COOKIE, ConsoleSession, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
 from tacita.server.http import logs
-from tacita.wire.roles import Role
 
 __all__ = ["HOME", "PAGES", "Page", "Visit", "install", "page"]
 

@@ -9,7 +9,6 @@ Privacy: none; everything here is exact, and only noise leaves it (`aggregates`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.domain import Attribute, Domain
-from tacita.engines.adding import Added, Number, Sums
+from tacita.domain import Domain
+from tacita.engines.adding import Sums
 from tacita.engines.base import Adds, Engine, Folds
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
@@ -29,17 +28,16 @@ from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows, fold_counted
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
-from tacita.query.measures import Integers, Measure, Persons, Ranged
-from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbers, presence
-from tacita.query.where import AllOf, OneOf, Where
+from tacita.query.measures import Integers, Measure, Persons
+from tacita.query.numbers import Array, Measurable, measurable, numbers, presence
+from tacita.query.pushed import add_groups, build_request, read_as, split_where
+from tacita.query.where import Where
 from tacita.tables.workload import Workload
 
 __all__ = ["Gathered", "KeyedSums", "exact_sums", "gather", "request_of"]
 
 _WIDEST = 64
 """Sums of a key in a group that are held for every key that occurs."""
-_MOST_ADDED = 1 << 24
-"""Most sums that an engine is asked for: combinations of codes that may occur, times sums."""
 
 
 class _Recipe(Protocol):
@@ -72,18 +70,16 @@ class _Plan(Protocol):
 
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
-    distinct = any(isinstance(measure, Persons) for measure in plan.measures)
+    distinct = [isinstance(measure, Persons) for measure in plan.measures]
     totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
-    if not distinct and all(measure.column is None for measure in plan.measures):
+    if not any(distinct) and all(measure.column is None for measure in plan.measures):
         _from_table(plan, engine, totals)
         return totals
-    request = request_of(plan) if isinstance(engine, Adds) else None
-    if isinstance(engine, Adds) and request is not None and (added := engine.sums(request)) is not None:
-        _from_added(plan, request, added, totals)
-        return totals
+    if (added := _add_up(plan, engine)) is not None:
+        return added
     # all rows of a person are in one part, so that numbers of distinct persons are added up too
     return fold_counted(
-        engine, _SumRows(plan, distinct), _columns(plan, _texts(plan) if distinct else ()), plan.unit
+        engine, _SumRows(plan, any(distinct)), _columns(plan, _texts(plan) if any(distinct) else ()), plan.unit
     ).totals
 
 
@@ -127,88 +123,27 @@ def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
 
 
 def request_of(plan: _Plan) -> Sums | None:
-    """Ask an engine for sums; None if they are too many, or computed in ways that engines do not know."""
-    if any(measure.column in {each.name for each in plan.recipe.computed} for measure in plan.measures):
-        return None
-    only, rest = _split(plan.recipe.where)
-    names, persons = _coded(plan, rest), any(isinstance(measure, Persons) for measure in plan.measures)
-    if persons and names != plan.recipe.by:  # persons of several combinations of codes are not those of their group
-        return None
-    width = 1 + sum(measure.width for measure in plan.measures)
-    if math.prod(plan.domain[name].size + 1 for name in names) * width > _MOST_ADDED:
-        return None
-    numbers_ = list(dict.fromkeys(_number(plan, measure) for measure in plan.measures if measure.column is not None))
-    formulas = [(measure, _at(numbers_, plan, measure)) for measure in plan.measures]
-    sums = dict.fromkeys((at, formula) for measure, at in formulas for formula in measure.formulas)
-    counts = dict.fromkeys((at, measure.counted) for measure, at in formulas if measure.counted is not None)
-    if not all(formula.fits() for _, formula in (*sums, *counts)):
-        return None
-    return Sums(
-        names=names,
-        only=tuple(only.items()),
-        numbers=tuple(numbers_),
-        sums=tuple(sums),
-        counts=tuple(counts),
-        unit=plan.unit,
-        ties=tuple(_columns(plan)),
-        persons=persons,
-    )
+    """Return the request to an engine that adds up; None if rows are streamed."""
+    only, rest = split_where(plan.recipe.where)
+    return build_request(plan, only, _coded(plan, rest), _columns(plan))
 
 
-def _from_added(plan: _Plan, request: Sums, added: Added, totals: list[Integers]) -> None:
-    """Put the sums of combinations of codes into their groups."""
-    _, rest = _split(plan.recipe.where)
+def _add_up(plan: _Plan, engine: Engine) -> list[Integers] | None:
+    """Sums that the engine adds up; None if it cannot."""
+    request = request_of(plan) if isinstance(engine, Adds) else None
+    added = engine.sums(request) if isinstance(engine, Adds) and request is not None else None
+    if request is None or added is None:
+        return None
+    names, (_, rest) = request.names, split_where(plan.recipe.where)
 
-    def placed(codes: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        columns = dict(zip(request.names, codes.T, strict=True))
+    def place(codes: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        columns = dict(zip(names, codes.T, strict=True))
         rows = _Rows(plan=plan, codes=columns, count=len(codes), where=rest)
         return rows.keep, rows.cells
 
-    keep, cells = placed(added.codes)
-    for total, measure in zip(totals, plan.measures, strict=True):
-        at = _at(list(request.numbers), plan, measure)
-        if measure.counted is not None:
-            found = added.counts[request.counts.index((at, measure.counted))]
-            there, groups = placed(found.codes)
-            np.add.at(total, (groups, found.values[there]), found.rows[there])
-            continue
-        rows = added.rows if measure.column is None else added.present[:, at]
-        if isinstance(measure, Persons):
-            assert added.persons is not None
-            rows = added.persons
-        chosen = [request.sums.index((at, formula)) for formula in measure.formulas]
-        np.add.at(total, cells, measure.of_added(rows, added.sums[:, chosen])[keep])
-
-
-def _at(numbers_: list[Number], plan: _Plan, measure: Measure) -> int:
-    return -1 if measure.column is None else numbers_.index(_number(plan, measure))
-
-
-def _number(plan: _Plan, measure: Measure) -> Number:
-    return Number(_read_as(plan, measure))
-
-
-def _read_as(plan: _Plan, measure: Measure) -> Attribute:
-    """The attribute of a measure's column, with the bounds that its numbers are moved to when they are read."""
-    assert measure.column is not None
-    attribute = plan.domain[measure.column]
-    if not isinstance(attribute, Measurable):
-        return attribute
-    low, high = bounds_of(attribute)
-    if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
-        return measurable(plan.domain, measure.column, (measure.low, measure.high))
-    return measurable(plan.domain, measure.column)  # a measure moves values to its own bounds
-
-
-def _split(where: Where) -> tuple[dict[str, tuple[int, ...]], Where]:
-    """Codes that attributes must have, and the conditions besides."""
-    parts = where.parts if isinstance(where, AllOf) else (where,)
-    only: dict[str, tuple[int, ...]] = {}
-    for part in parts:
-        if isinstance(part, OneOf):
-            known = only.get(part.attribute, part.codes)
-            only[part.attribute] = tuple(code for code in known if code in part.codes)
-    return only, AllOf(tuple(part for part in parts if not isinstance(part, OneOf)))
+    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    add_groups(plan, request, added, totals, place)
+    return totals
 
 
 def _coded(plan: _Plan, where: Where | None = None) -> tuple[str, ...]:
@@ -275,7 +210,7 @@ class _Rows:
             ):  # a warning would reveal that a row is there, even one that WHERE leaves out
                 return made.of.evaluate(self)
         assert self.batch is not None
-        attribute = _read_as(self.plan, measure)
+        attribute = read_as(self.plan.domain, measure)
         if not isinstance(attribute, Measurable):
             return presence(attribute, self.batch.column(column), self.plan.domain.nulls)
         if attribute == self.plan.domain[column]:

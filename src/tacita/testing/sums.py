@@ -42,6 +42,10 @@ _NASTY = (
 """Numbers at which arithmetic goes wrong: halves of steps, underflow, overflow, cancellation."""
 
 
+_MOST_SUMS = 1 << 21
+"""Most sums of a random plan: several ways of summing hold them all."""
+
+
 class Streaming:
     """An engine that only streams its rows."""
 
@@ -103,9 +107,11 @@ def random_plan(domain: Domain, rng: random.Random) -> CalibratedAggregates | No
         conditions.append(OneOf(name, tuple(sorted(rng.sample(range(size), rng.randrange(size + 1))))))
     where = rng.choice([AllOf, AnyOf])(tuple(conditions)) if conditions else ALL_ROWS
     try:
-        return plan_of(domain, aggregates, by, where, max_rows=rng.randrange(1, 4), derived=derived)
+        plan = plan_of(domain, aggregates, by, where, max_rows=rng.randrange(1, 4), derived=derived)
     except InvalidInput:  # a column without bounds that floats can square, or the same statistic twice
         return None
+    sums = plan.groups * sum(measure.width for measure in plan.measures)
+    return plan if sums <= _MOST_SUMS else None
 
 
 def _aggregate(attribute: Attribute, kind: str, rng: random.Random) -> Aggregate:

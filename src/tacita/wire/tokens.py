@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from tacita.common.roles import Role
 from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
-from tacita.wire.roles import Role
 
 __all__ = ["Health", "NewToken", "TokenInfo", "TokenIssued"]
 

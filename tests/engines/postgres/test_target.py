@@ -158,8 +158,12 @@ def test_rights_are_checked_before(postgres_url):
             PostgresTarget(weak, table).check(["x"])
     with pytest.raises(InvalidInput, match="no such schema"):
         PostgresTarget(postgres_url, "absent.made").check()
-    with pytest.raises(InvalidInput, match="schema of the server itself"):
-        PostgresTarget(postgres_url, "pg_temp.made")
+    for schema in ("pg_temp", "pg_catalog", "information_schema"):
+        with pytest.raises(InvalidInput, match="schema of the server itself"):
+            PostgresTarget(postgres_url, f"{schema}.made")
+    for wrong in ("a.b.c", '"made', "public.", ""):
+        with pytest.raises(InvalidInput, match="into: must be a table"):
+            PostgresTarget(postgres_url, wrong)
     run(
         postgres_url,
         "ALTER ROLE no_writer SET default_transaction_read_only = on",
@@ -204,6 +208,14 @@ def test_what_fails_in_the_middle_leaves_nothing(postgres_url):
     assert tables(postgres_url) == []
     target.write(iter([small()]))
     assert len(read(postgres_url, "made")[1]) == 3
+
+
+def test_a_writing_that_is_cancelled_leaves_nothing(postgres_url):
+    hurried = f"{postgres_url}&options=-c%20statement_timeout%3D20"
+    slow = pa.table({"x": [0] * 2_000_000, "y": ["a" * 20] * 2_000_000})
+    with pytest.raises(SourceUnavailable, match="the database stopped the writing"):
+        PostgresTarget(hurried, "made").write(iter([slow]))
+    assert tables(postgres_url) == []
 
 
 def test_nobody_sees_a_part(postgres_url):

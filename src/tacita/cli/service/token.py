@@ -9,9 +9,9 @@ import typer
 
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Json, State, database_of
+from tacita.common.roles import Role
 from tacita.errors import InvalidInput
 from tacita.server.auth.tokens import Tokens
-from tacita.wire.roles import Role
 
 __all__ = ["app"]
 

@@ -62,7 +62,7 @@ KINDS = {
 """Names of the kinds of events."""
 
 
-@page("/audit", "Audit log", roles=("steward",), menu=("Server", "Audit log"))
+@page("/audit", "Audit log", roles=("steward", "reader"), menu=("Server", "Audit log"))
 async def audit(visit: Visit) -> None:
     """Show the log in parts, newest events first."""
     before: list[int] = []  # where this page and those that were left for older ones begin

@@ -53,7 +53,7 @@ _WIDER = {
     pa.null(): pa.string(),
 }
 _EXISTS, _NO_RIGHT, _READ_ONLY, _NO_SCHEMA = ("42P07", "42710"), ("42501", "42939"), "25006", "3F000"
-_BAD_TEXT = ("22021", "22P05")
+_BAD_TEXT, _CANCELLED = ("22021", "22P05"), "57014"
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType | None:
@@ -82,12 +82,15 @@ class PostgresTarget:
     """
 
     def __init__(self, url: str, table: str) -> None:
-        self._parts = table_parts(table)
+        try:
+            self._parts = table_parts(table)
+        except InvalidInput as error:
+            raise InvalidInput(error.rule, field="into", value=table, hint=error.hint) from None
         self._server = Server(url)
         self._sql = load("psycopg.sql")
         for part in self._parts:
             _check_name(part, "into")
-        if len(self._parts) == 2 and self._parts[0].startswith("pg_"):
+        if len(self._parts) == 2 and (self._parts[0].startswith("pg_") or self._parts[0] == "information_schema"):
             raise InvalidInput("is a schema of the server itself", field="into", value=self._parts[0])
 
     @property
@@ -188,6 +191,9 @@ class PostgresTarget:
                 raise SourceUnavailable(rule, field="output", value=self._server.place) from None
             if state == _NO_SCHEMA:
                 raise InvalidInput("no such schema in the database", field="into", value=self._parts[0]) from None
+            if state == _CANCELLED:
+                rule = "the database stopped the writing: it was cancelled, or took longer than the database allows"
+                raise SourceUnavailable(rule, field="output", value=self._server.place) from None
             if state in _BAD_TEXT:
                 rule = "a text has a zero byte, or letters that the database's encoding lacks"
                 raise DataError(rule, field="output", value=self._server.place) from None

@@ -19,13 +19,13 @@ from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
+from tacita.common.roles import Role
 from tacita.common.wellformed import check_characters
 from tacita.errors import Conflict, InvalidInput, Unauthorized, UnknownName
 from tacita.server.events import principal_of
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import tokens
-from tacita.wire.roles import Role
 
 __all__ = ["IssuedToken", "Role", "Token", "Tokens"]
 

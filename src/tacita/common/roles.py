@@ -1,4 +1,4 @@
-"""Roles of tokens. This module imports nothing else, so that a client needs no database."""
+"""Roles of tokens. This module imports nothing else, so that settings and clients can name them."""
 
 from typing import Literal
 
