@@ -3,10 +3,11 @@
     rows.csv, rows.parquet              a file, which replaces one that is there
     postgresql://… with a table         a new table, filled by COPY in one transaction
     mongodb://… with a collection       a new collection, filled under another name and renamed at the end
+    spark:PATH                          a folder that a cluster writes, filled under another name and renamed
 
 All of them appear whole, or not at all, and hold a few batches in memory. A table that exists is refused, never added
 to. A target is checked before anything is paid for: names, rights, whether it is there already. `TARGETS` has a line
-for each kind; addresses are never shown, because they may hold passwords.
+for each kind of database; addresses are never shown, because they may hold passwords.
 
 Privacy: writes what is released already.
 """
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 
 from tacita.common.progress import step
 from tacita.common.whole import whole
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 
 __all__ = ["SUFFIXES", "TARGETS", "FileTarget", "Progress", "RowTarget", "is_address", "row_target", "write_batches"]
@@ -72,7 +74,7 @@ class RowTarget(Protocol):
 def is_address(place: str | Path) -> bool:
     """Return whether a place is an address and not a file."""
     match = _SCHEME.match(place) if isinstance(place, str) else None
-    return match is not None and (match[1].lower() in TARGETS or str(place)[match.end() :].startswith("//"))
+    return match is not None and (match[1].lower() in (*TARGETS, "spark") or str(place)[match.end() :].startswith("//"))
 
 
 def row_target(place: str | Path, into: str | None = None) -> RowTarget:
@@ -87,6 +89,8 @@ def row_target(place: str | Path, into: str | None = None) -> RowTarget:
     """
     text = str(place)
     scheme = text.partition(":")[0].lower() if is_address(place) else ""
+    if scheme == "spark" and into is None:
+        return SparkTarget.parse(text)
     if scheme in TARGETS:
         if into is None:
             raise InvalidInput(
@@ -95,8 +99,8 @@ def row_target(place: str | Path, into: str | None = None) -> RowTarget:
         module, _, name = TARGETS[scheme].partition(":")
         made: RowTarget = getattr(import_module(module), name)(text, into)
         return made
-    if scheme not in ("", "file"):
-        known = ", ".join(f"{each}://" for each in ("postgresql", "mongodb"))
+    if scheme not in ("", "file", "spark"):
+        known = ", ".join(f"{each}://" for each in ("postgresql", "mongodb", "spark"))
         raise InvalidInput(f"must be a file or {known}", field="output", value=f"{scheme}:")
     if into is not None:
         raise InvalidInput("only a database has tables", field="into", value=into)

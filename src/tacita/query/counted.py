@@ -9,19 +9,20 @@ Cost:     one pass, so that a change of the source cannot slip in between; for p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacita.engines.base import Engine
+from tacita.engines.base import Engine, Folds
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.privacy.unit import Unit
 
-__all__ = ["counted_rows"]
+__all__ = ["counted_rows", "fold_counted"]
 
+_T = TypeVar("_T")
 _Keyed = tuple[Any, Any]
 """Keys of persons, and codes of all attributes, of a batch."""
 
@@ -45,6 +46,18 @@ def counted_rows(engine: Engine, columns: Sequence[str], unit: Unit) -> Iterator
     bound = Bound.find(over, unit.max_rows, keyed)
     for batch, mask in zip(kept, bound.keep(keyed), strict=True):
         yield batch.filter(pa.array(mask))
+
+
+def fold_counted(
+    engine: Engine, task: Callable[[Iterable[pa.RecordBatch]], _T], columns: Sequence[str], unit: Unit
+) -> _T:
+    """Return what a task answers about the rows that count: where they are, if the engine can; else here.
+
+    See `Folds.fold` for what a task must be.
+    """
+    if isinstance(engine, Folds):
+        return engine.fold(task, columns, unit)
+    return task(counted_rows(engine, columns, unit))
 
 
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

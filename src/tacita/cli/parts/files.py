@@ -36,7 +36,10 @@ __all__ = [
 RowsOutput = Annotated[
     str,
     typer.Option(
-        "--output", "-o", help="Output of the rows: .csv, .parquet, or a database (postgresql://…, mongodb://…)."
+        "--output",
+        "-o",
+        help="Output of the rows: .csv, .parquet, a database (postgresql://…, mongodb://…), "
+        "or a folder that a cluster writes (spark:PATH).",
     ),
 ]
 Into = Annotated[

@@ -32,6 +32,7 @@ from tacita.cli.parts.requests import named_options
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.models import BayesianNetwork, chow_liu, draw_network, mutual_information
 from tacita.report.report import Section, write
@@ -115,8 +116,13 @@ def synthesize(
     """
     if parts is not None:
         check_parts(parts)
-        check_folder(output)
     place = rows_target(output, into)
+    if isinstance(place, SparkTarget):
+        if statement is not None:
+            rule = "is of files on this machine, and a cluster writes a folder"
+            raise InvalidInput(rule, field="statement", value=statement, hint="Write a file")
+    elif parts is not None:
+        check_folder(output)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
     check_files(JSON, model=model, statement=statement)
