@@ -29,7 +29,7 @@ from tests.support.spark import SparkCluster
 
 from bench.rows import Row
 from tacita.anonymize import Anonymize, Conditions, Mondrian, Ola
-from tacita.domain import Categorical, Domain
+from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
 from tacita.engines.spark import SparkEngine
@@ -38,6 +38,7 @@ from tacita.learn import Regression
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.query import Aggregate, Aggregates
 from tacita.synthesize import PrivBayes, Synthesize
 from tacita.tables.workload import Workload
 
@@ -47,6 +48,21 @@ DOMAIN = Domain(
     attributes=[
         Categorical(name=name, levels=[str(n) for n in range(size)]) for name, size in zip(NAMES, SIZES, strict=True)
     ]
+)
+QUASI = ("a00", "a03", "a05", "a07", "a09")
+NUMBERS = Domain(
+    attributes=[
+        DOMAIN["a00"],
+        *(Numeric(name=name, bounds=(0, 19), bins=4, integer=True) for name in ("a08", "a12")),
+    ]
+)
+PERSONS = Domain(person="a15", attributes=[Identifier(name="a15"), *NUMBERS.attributes])
+STATISTICS = Aggregates(
+    aggregates=[
+        *(Aggregate(kind=kind, column=name) for kind in ("mean", "var") for name in ("a08", "a12")),
+        *(Aggregate(kind="quantile", column=name, q=0.25) for name in ("a08", "a12")),
+    ],
+    by=("a00",),
 )
 PAIRS = Workload(tuple(itertools.combinations(NAMES, 2)))
 PART = 2_500_000
@@ -69,7 +85,13 @@ def run(*, quick: bool) -> list[Row]:
                     small = _written(folder / "small", 1000)
                     for _ in range(2):
                         connect(f"{cluster.master}{small}", DOMAIN).tables(PAIRS, ROW)
-                return [*_start(start), *_counting(cluster, session, folder, rows), *_methods(cluster, folder, rows)]
+                return [
+                    *_start(start),
+                    *_counting(cluster, session, folder, rows),
+                    *_folding(cluster, folder, rows),
+                    *_writing(cluster, folder, rows),
+                    *_methods(cluster, folder, rows),
+                ]
             finally:
                 if session is not None:
                     session.stop()
@@ -157,6 +179,85 @@ def _killed(cluster: SparkCluster, session: Any, whole: Path, rows: int, wanted:
     ]
 
 
+# -- raw rows, where they are -----------------------------------------------------------------------------------------
+
+
+def _folding(cluster: SparkCluster, folder: Path, rows: int) -> list[Row]:
+    """Moments, a quantile and distinct persons by group, from raw values; with persons, over a quarter of the rows."""
+    whole, quarter, found = folder / "whole", folder / "quarter", []
+    cases = (
+        ("moments and quartiles of two columns by group", NUMBERS, ROW, whole, rows, "<= 8"),
+        ("the same of 2 rows a person", PERSONS, Unit.of_person("a15", max_rows=2), quarter, rows // 4, "<= 45"),
+    )
+    for what, domain, unit, source, size, goal in cases:
+        plan = STATISTICS.calibrate(domain, Budget.pure(1.0), unit=unit, neighbours=ADD)
+        with measured() as used:
+            mine = plan.exact(SparkEngine(domain, source, master=cluster.master))
+        bar = f"{what}, {size:,} rows"
+        per = 1e7 / size
+        note = f"{used.wall:.0f} s of wall time; {used.driver:.2f} GiB on the driver, {used.peak:.2f} in all processes"
+        found.append(Row(bar=f"{bar}, for 10 million", ours=used.cpu * per, unit="cpu_s", goal=goal, note=note))
+        small = source if unit == ROW else _few_parts(folder, source)
+        if small != source:
+            mine = plan.exact(SparkEngine(domain, small, master=cluster.master))
+        wanted = plan.exact(LocalEngine(domain, small))
+        same = [bool((one == other).all()) for one, other in zip(mine, wanted, strict=True)]
+        found.append(Row(bar=f"{bar}: sums equal to streaming", ours=sum(same) / len(same), unit="share", goal="= 1"))
+    return found
+
+
+def _few_parts(folder: Path, source: Path) -> Path:
+    """Return the first part alone: bounding persons without Spark holds all rows."""
+    (made := folder / "first").mkdir()
+    (made / "000.parquet").symlink_to(sorted(source.iterdir())[0].resolve())
+    return made
+
+
+def _writing(cluster: SparkCluster, folder: Path, rows: int) -> list[Row]:
+    """k-anonymous and synthetic rows, written by executors."""
+    recipe = Anonymize(conditions=Conditions(k=20), quasi=QUASI, keep=("a01",), suppress=0.05, method=Mondrian())
+    peaks, found = [], []
+    for name, size in (("quarter", rows // 4), ("whole", rows)):
+        engine = SparkEngine(DOMAIN, folder / name, master=cluster.master)
+        with measured() as used:
+            made = recipe.prepare(DOMAIN).write(engine, str(folder / f"anonymous-{name}"))
+        kept = sum(pq.read_metadata(file).num_rows for file in (folder / f"anonymous-{name}").glob("*.parquet"))
+        assert made.achieved.k >= 20
+        assert kept == made.size == size - made.loss.suppressed
+        peaks.append(used.driver)
+        bar = f"k-anonymous rows, k = 20, Mondrian, written by executors, {size:,} rows, for 10 million"
+        note = f"{used.wall:.0f} s of wall time; {used.driver:.2f} GiB on the driver, {used.peak:.2f} in all processes"
+        goal = "<= 25" if name == "whole" else "shown"
+        found.append(Row(bar=bar, ours=used.cpu * 1e7 / size, unit="cpu_s", goal=goal, note=note))
+        shutil.rmtree(folder / f"anonymous-{name}")
+    found.append(
+        Row(
+            bar=f"the same: memory of the driver's Python for {rows:,} rows over that for a quarter",
+            ours=peaks[1] / peaks[0],
+            unit="ratio",
+            goal="<= 1.3",
+            note=f"{peaks[0]:.2f} GiB, then {peaks[1]:.2f}",
+        )
+    )
+    plan = Synthesize().calibrate(DOMAIN, Budget.approx(1.0, 1e-9), unit=ROW, neighbours=ADD)
+    result = plan.run(SparkEngine(DOMAIN, folder / "quarter", master=cluster.master), SeededSource(0))
+    with measured() as used:
+        result.write(f"spark:{folder / 'synthetic'}", rows // 4, np.random.default_rng(0))
+    drawn = LocalEngine(DOMAIN, folder / "synthetic")
+    gap = max(
+        float(np.abs(drawn.project(pair).values * 4 / rows - np.asarray(result.project(pair).values)).sum() / 2)
+        for pair in itertools.islice(itertools.combinations(NAMES, 2), 10)
+    )
+    bar = f"synthetic rows, drawn and written by executors, {rows // 4:,} rows"
+    note = f"{used.wall:.0f} s of wall time; {used.driver:.2f} GiB on the driver, {used.peak:.2f} in all processes"
+    found.append(Row(bar=f"{bar}, for 10 million", ours=used.cpu * 4e7 / rows, unit="cpu_s", note=note))
+    # half of the sum over cells of a standard error of a share, doubled
+    chance = max(a * b for a, b in itertools.combinations(SIZES, 2)) ** 0.5 / (rows / 4) ** 0.5
+    found.append(Row(bar=f"{bar}: furthest of 10 pairs from the model", ours=gap, unit="tv", goal=f"<= {chance:.4f}"))
+    shutil.rmtree(folder / "synthetic")
+    return found
+
+
 # -- methods from end to end ------------------------------------------------------------------------------------------
 
 
@@ -166,7 +267,7 @@ def _methods(cluster: SparkCluster, folder: Path, rows: int) -> list[Row]:
     few = min(rows, FEW)
     part = _written(folder / "few", few)
     budget = Budget.approx(1.0, 1e-9)
-    quasi = ("a00", "a03", "a05", "a07", "a09")
+    quasi = QUASI
     paid: list[tuple[str, Path, int, Any]] = [
         ("quality", quarter, n, Synthesize()),
         ("PrivBayes", quarter, n, PrivBayes()),
@@ -211,6 +312,7 @@ def _written(folder: Path, rows: int) -> Path:
             own = rng.integers(0, levels, size, np.uint8)
             before = np.where(rng.integers(0, 3, size, np.uint8) == 0, before % levels, own).astype(np.uint8)
             columns[name] = pa.array(before.view(np.int8))
+        columns["a15"] = pa.array(rng.integers(0, max(rows // 3, 1), size, np.int32))
         pq.write_table(pa.table(columns), folder / f"{part:03}.parquet", row_group_size=PART // 2)
     return folder
 
@@ -237,6 +339,7 @@ class Used:
     python: float = 0.0
     wall: float = 0.0
     peak: float = 0.0
+    driver: float = 0.0
     samples: list[float] = field(default_factory=list, repr=False)
 
     @property
@@ -253,6 +356,7 @@ def measured() -> Iterator[Used]:
     def sample() -> None:
         while not done.wait(0.5):
             used.samples.append(_memory())
+            used.driver = max(used.driver, _own_memory())
 
     sampler = threading.Thread(target=sample, daemon=True)
     before, start = _times(), time.perf_counter()
@@ -295,6 +399,11 @@ def _tree() -> Iterator[tuple[int, str, list[str]]]:
 def _times() -> dict[int, tuple[str, int]]:
     """Ticks of each process, with those of its children that have ended."""
     return {pid: (name, sum(map(int, fields[11:15]))) for pid, name, fields in _tree()}
+
+
+def _own_memory() -> float:
+    text = Path("/proc/self/smaps_rollup").read_text()
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")), 0) / (1 << 20)
 
 
 def _memory() -> float:

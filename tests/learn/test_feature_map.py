@@ -1,12 +1,19 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.parts import PartsEngine
 
-from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
+from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn.feature_map import FeatureMap
-from tacita.privacy.unit import Unit
+from tacita.learn import NarrowedRegression, Regression
+from tacita.learn.feature_map import FeatureMap, Points, add_up
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.models.kmeans import KMeans
+from tacita.query.models.network import NumericNetwork
+from tacita.query.models.pca import PCA
 
 DOMAIN = Domain(
     attributes=[
@@ -154,3 +161,63 @@ def test_it_comes_back_from_plain_data():
 def test_what_cannot_be(changed, message):
     with pytest.raises(InvalidInput, match=message):
         FeatureMap(**{"domain": DOMAIN, "features": ("age",), "target": "income"} | changed)
+
+
+# -- in parts --------------------------------------------------------------------------------------------------------
+
+PEOPLE = Domain(
+    person="who",
+    attributes=[
+        Identifier(name="who"),
+        Numeric(name="age", bounds=(0, 100), bins=4),
+        Numeric(name="pay", bounds=(0, 10), bins=2, missing=True),
+        Categorical(name="region", levels=("north", "south"), other=True),
+        Boolean(name="smokes"),
+    ],
+)
+
+
+def people(rows=900):
+    rng = np.random.default_rng(4)
+    age = rng.random(rows) * 120
+    return pa.table(
+        {
+            "who": rng.integers(0, 200, rows),
+            "age": age,
+            "pay": pa.array(age / 20 + rng.normal(0, 1, rows), mask=rng.random(rows) < 0.05),
+            "region": rng.choice(["north", "south", "east"], rows),
+            "smokes": rng.random(rows) < age / 200,
+        }
+    )
+
+
+LINE = {"target": "pay", "features": ("age", "region", "smokes")}
+ODDS = {"target": "smokes", "features": ("age", "region"), "task": "logistic"}
+SUMMED = {
+    "functional": Regression(method="functional", **LINE),
+    "sufficient": Regression(method="sufficient", **LINE),
+    "odds": Regression(method="functional", **ODDS),
+    "adassp": Regression(method="adassp", **LINE),
+    "dpme": Regression(method="dpme", **LINE),
+    "narrowed": NarrowedRegression(base=Regression(method="functional", **LINE)),
+    "pca": PCA(columns=("age", "pay")),
+    "k-means": KMeans(columns=("age", "pay"), clusters=2),
+    "network": NumericNetwork(columns=("age", "pay")),
+}
+
+
+@pytest.mark.parametrize("max_rows", [2, 9])
+@pytest.mark.parametrize("name", SUMMED)
+def test_methods_that_sum_have_the_same_result_in_parts(name, max_rows):
+    """To the last bit: what is summed is whole, and the noise is the same."""
+    unit = Unit.of_person("who", max_rows=max_rows)
+    plan = SUMMED[name].calibrate(PEOPLE, Budget.approx(8.0, 1e-6), unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    engines = PartsEngine(PEOPLE, people()), LocalEngine(PEOPLE, people()), LocalEngine(PEOPLE, people(800))
+    found = [plan.run(engine, SeededSource(5)).as_dict() for engine in engines]
+    mine, theirs, fewer = ({key: value for key, value in each.items() if key != "provenance"} for each in found)
+    assert mine == theirs != fewer
+
+
+def test_what_is_no_engine_is_summed_as_it_is():
+    points = [Points(x=np.ones((2, 1)), y=np.ones(2), outside=1)] * 3
+    assert add_up(iter(points), lambda batches: sum(len(each) for each in batches)) == 6

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.privacy.test_partitions import hockey_stick
+from tests.support.parts import PartsEngine
 
 from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
@@ -19,7 +20,8 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
 from tacita.query.derived import Derived
 from tacita.query.expressions import Binary, Computed, Constant, Value
-from tacita.query.summing import gather
+from tacita.query.summing import Gathered, KeyedSums, gather
+from tacita.query.where import OneOf
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 DOMAIN = Domain(
@@ -180,3 +182,63 @@ def test_the_selection_is_that_of_the_plan():
     assert isinstance(plan.selection, KeySelection)
     assert plan.as_dict()["selection"]["half_at"] == plan.selection.at_least(0.5)
     assert plan.as_dict()["cost"] <= 1.0
+
+
+# -- in parts --------------------------------------------------------------------------------------------------------
+
+
+def many_rows(seed):
+    rng = np.random.default_rng(seed)
+    who = [f"p{n}" if n else "" for n in rng.integers(0, 60, 300)]
+    code = [f"k{n}" if n else "" for n in rng.integers(0, 9, 300)]
+    return list(zip(who, code, rng.choice(["a", "b", "c"], 300), rng.integers(0, 17, 300) / 4, strict=True))
+
+
+def in_parts(rows):
+    return PartsEngine(DOMAIN, pa.table(dict(zip(("who", "code", "g", "x"), zip(*rows, strict=True), strict=True))))
+
+
+KINDS_OF_SUMS = [
+    Aggregate(kind="count"),
+    Aggregate(kind="count", column="x"),
+    Aggregate(kind="persons"),
+    Aggregate(kind="sum", column="x", bounds=(0, 4)),
+    Aggregate(kind="var", column="x", bounds=(0, 4)),
+    Aggregate(kind="quantile", column="x", q=0.25, bounds=(0, 4)),
+    Aggregate(kind="sum", column="x + 1", bounds=(1, 5)),
+]
+
+
+@pytest.mark.parametrize("by", [(), ("g",), ("d",)])
+@pytest.mark.parametrize("asked", KINDS_OF_SUMS, ids=lambda asked: f"{asked.kind} {asked.column}")
+def test_sums_in_parts_are_those_of_streaming(asked, by):
+    recipe = Aggregates(
+        aggregates=[asked], by=by, derived=(TWICE,), computed=(PLUS,), where=OneOf(attribute="x", codes=(1, 2, 3))
+    )
+    plan = recipe.calibrate(DOMAIN, Budget.pure(1.0), unit=UNIT, neighbours=ADD)
+    rows = many_rows(3)
+    mine, theirs = plan.exact(in_parts(rows)), plan.exact(engine(rows))
+    assert all(np.array_equal(one, other) for one, other in zip(mine, theirs, strict=True))
+    assert any(one.any() for one in mine)
+
+
+@pytest.mark.parametrize("by", [(), ("g",)])
+def test_private_keys_in_parts_have_the_same_units_and_sums(by):
+    asked = [KINDS_OF_SUMS[at] for at in (0, 2, 3, 4)]
+    recipe = Aggregates(aggregates=asked, by=by, keys=["code"])
+    plan = recipe.calibrate(DOMAIN, Budget.approx(3.0, 0.05), unit=UNIT, neighbours=ADD)
+    rows = many_rows(5)
+    mine, theirs = gather(plan, in_parts(rows)), gather(plan, engine(rows))
+    assert isinstance(mine, KeyedSums)
+    units = [dict(zip(each.keys, each.units(), strict=True)) for each in (mine, theirs)]
+    assert units[0] == units[1]
+    for chosen in ([("k3",), ("k7",)], [("k1",)], []):
+        kept = [[each.keys.index(key) for key in chosen] for each in (mine, theirs)]
+        for one, other in zip(mine.sums(kept[0]), theirs.sums(kept[1]), strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_wide_histograms_of_private_keys_are_streamed():
+    recipe = Aggregates(aggregates=[KINDS_OF_SUMS[5]], keys=["code"])
+    plan = recipe.calibrate(DOMAIN, Budget.approx(3.0, 0.05), unit=UNIT, neighbours=ADD)
+    assert isinstance(gather(plan, in_parts(many_rows(5))), Gathered)

@@ -148,6 +148,7 @@ class MongoServer:
                 "create": self._create,
                 "drop": self._drop,
                 "insert": self._insert,
+                "renameCollection": self._rename,
                 "killCursors": lambda _: {"ok": 1.0},
                 "endSessions": lambda _: {"ok": 1.0},
                 "ping": lambda _: {"ok": 1.0},
@@ -185,6 +186,8 @@ class MongoServer:
         return {"cursor": {"id": Int64(0), "ns": f"{command['$db']}.$cmd", "firstBatch": listed}, "ok": 1.0}
 
     def _create(self, command: Document) -> Document:
+        if (command["$db"], command["create"]) in self._states:
+            raise Refusal(48, "NamespaceExists", "Collection already exists")
         self.store(command["$db"], command["create"], [])
         return {"ok": 1.0}
 
@@ -192,6 +195,17 @@ class MongoServer:
         with self._lock:
             for kept in (self._states, self._uuids):
                 kept.pop((command["$db"], command["drop"]), None)
+        return {"ok": 1.0}
+
+    def _rename(self, command: Document) -> Document:
+        old, new = (tuple(command[name].split(".", 1)) for name in ("renameCollection", "to"))
+        with self._lock:
+            if old not in self._states:
+                raise Refusal(26, "NamespaceNotFound", f"Source collection {old} does not exist")
+            if new in self._states and not command.get("dropTarget"):
+                raise Refusal(48, "NamespaceExists", "target namespace exists")
+            for kept in (self._states, self._uuids):
+                kept[new] = kept.pop(old)
         return {"ok": 1.0}
 
     def _insert(self, command: Document) -> Document:

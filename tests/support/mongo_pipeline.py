@@ -236,6 +236,13 @@ def _divide(one: Any, other: Any) -> float:
     return float(one) / float(other)
 
 
+def _multiply(*parts: Any) -> float:
+    """The product of doubles, from left to right; the real server may reorder operands that are products themselves."""
+    for part in parts:
+        _need(part, "double")
+    return math.prod(parts)
+
+
 def _add(one: Any, other: Any) -> Decimal128:
     """The sum of two decimals, as IEEE 754 has it: with the smaller exponent, where the digits are enough."""
     parts = [_need(value, "decimal").to_decimal() for value in (one, other)]
@@ -294,6 +301,7 @@ _EAGER: dict[str, Callable[..., Any]] = {
     "$lt": lambda one, other: ordered(one) < ordered(other),
     "$in": _in,
     "$divide": _divide,
+    "$multiply": _multiply,
     "$subtract": _subtract,
     "$add": _add,
     "$min": _extreme(min),
@@ -363,14 +371,27 @@ def _sort(given: Any, documents: list[Document]) -> list[Document]:
 
 
 def _group(given: Any, documents: list[Document]) -> Iterator[Document]:
-    if given.get("n") != {"$sum": 1} or set(given) != {"_id", "n"}:
+    wanted = {name: next(iter(part.items())) for name, part in given.items() if name != "_id"}
+    if any(operator not in ("$sum", "$addToSet") for operator, _ in wanted.values()):
         raise Refusal(15952, "Location15952", "unknown group operator")
     groups: dict[Any, Document] = {}
     for document in documents:
         value = evaluate(given["_id"], document, {"ROOT": document})
-        group = groups.setdefault(ordered(value), {"_id": value, "n": 0})
-        group["n"] += 1
-    yield from groups.values()
+        group = groups.get(ordered(value))
+        if group is None:
+            start = {name: 0 if operator == "$sum" else [] for name, (operator, _) in wanted.items()}
+            group = groups[ordered(value)] = {"_id": value, **start}
+        for name, (operator, part) in wanted.items():
+            found = evaluate(part, document, {"ROOT": document})
+            if operator == "$sum":  # what is no number is ignored
+                group[name] += found if type_of(found) in _NUMBERS else 0
+            elif found is not MISSING and not any(ordered(found) == ordered(each) for each in group[name]):
+                group[name].append(found)
+    for group in groups.values():  # a sum of ints that needs more bits is a long
+        for name, part in group.items():
+            if name in wanted and isinstance(part, int) and not -(2**31) <= part < 2**31:
+                group[name] = Int64(part)
+        yield group
 
 
 STAGES: dict[str, Callable[[Any, list[Document]], Iterable[Document]]] = {

@@ -12,7 +12,7 @@ from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Independent, Rules, Synthesized, result
-from tacita.synthesize.writing import check_target, write_file, write_parts
+from tacita.synthesize.writing import check_folder, write_file, write_parts
 
 
 def batches(count=3, size=10):
@@ -90,13 +90,15 @@ def test_a_part_that_fails_stops_the_others(tmp_path):
 
 def test_targets_that_are_refused(made, tmp_path):
     (tmp_path / "here.parquet").mkdir()
-    for path, folder, rule in (
-        ("rows.txt", False, "must end in"),
-        ("here.parquet", True, "exists already"),
-        ("here.parquet", False, "is a folder"),
+    for path, check, rule in (
+        ("rows.txt", check_folder, "must end in"),
+        ("here.parquet", check_folder, "exists already"),
+        ("here.parquet", lambda path: write_file(path, batches()), "is a folder"),
     ):
         with pytest.raises(InvalidInput, match=rule):
-            check_target(tmp_path / path, folder=folder)
+            check(tmp_path / path)
+    with pytest.raises(InvalidInput, match="a database has no folder of parts"):
+        check_folder("postgresql://somewhere/db")
     for parts in (0, -1, 2.0, True, 10**6):
         with pytest.raises(InvalidInput, match="parts"):
             made.write(tmp_path / "x.csv", 5, np.random.default_rng(1), parts=parts)

@@ -11,6 +11,7 @@ _HOMES = {
     "AnonymizeEvents": "streams.events",
     "AnonymizeSets": "sets",
     "Anonymized": "anonymize",
+    "AnonymizedFiles": "anonymize",
     "Bayardo": "methods.bayardo",
     "BetaLikeness": "criteria.likeness",
     "BottomCode": "masking.coding",

@@ -14,8 +14,9 @@ docs/claims/k-anonymity.md says what is promised and what is not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.conditions import Achieved, Conditions
 from tacita.anonymize.criteria.criterion import Classes
+from tacita.anonymize.distinct_counts import CountDistinct, CountWritten, DistinctCounts, distinct_of, recount_of
 from tacita.anonymize.hierarchies.hierarchy import Hierarchy, TreeMaker
 from tacita.anonymize.hierarchies.rules import Rule, rule_data
 from tacita.anonymize.loss import Loss, loss_of
@@ -32,15 +34,19 @@ from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.anonymize.population import add_population
 from tacita.anonymize.quasi import DistinctRows, joined, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
+from tacita.anonymize.rewriting import ReleaseRows
 from tacita.common.progress import step
-from tacita.domain import Domain
-from tacita.engines.base import Engine
+from tacita.domain import Categorical, Domain
+from tacita.engines.base import Engine, Rewrites
+from tacita.engines.spark.address import is_spark
+from tacita.engines.spark.target import SparkTarget
+from tacita.engines.targets import row_target
 from tacita.errors import InternalError, InvalidInput
 from tacita.tables.recoding import Recoding
 from tacita.tables.recoding.axis import read_keys
 from tacita.tables.recoding.render import render
 
-__all__ = ["AnonymizationPlan", "Anonymize", "Anonymized", "Method"]
+__all__ = ["AnonymizationPlan", "Anonymize", "Anonymized", "AnonymizedFiles", "Method"]
 
 
 class Method(Protocol):
@@ -193,9 +199,81 @@ class AnonymizationPlan:
             engine: The rows.
             population: For presence: the quasi-identifiers of everyone, those in the data among them; public.
         """
+        self._check_engine(engine)
+        return self.run_on(joined(engine.rows(self.reading), self.reading), population=population)
+
+    def write(
+        self, engine: Engine, target: str, *, before: Callable[[AnonymizedFiles], None] | None = None
+    ) -> AnonymizedFiles:
+        """Write a folder of Parquet files where the rows are, without holding them in one place: see `rewriting`.
+
+        The classes are those of `run`. Nothing appears unless the written rows meet the conditions.
+
+        Args:
+            engine: The rows; the engine must be able to write.
+            target: The folder, which must not exist, as `spark:PATH` or a path. All machines of the cluster must see
+                it by this path.
+            before: Called when the rows are written and accepted, before they appear.
+        """
+        self._check_engine(engine)
+        recipe, asked = self.recipe, self.recipe.conditions
+        if not isinstance(engine, Rewrites):
+            raise InvalidInput("only Spark writes rows where they are", field="output", hint="Write a file")
+        if asked.presence is not None:
+            raise InvalidInput("is measured for rows in memory only", field="presence", hint="Write a file")
+        if recipe.method.by_appearance:
+            rule = "numbers values as they first appear, and rows in parts have no order"
+            raise InvalidInput(rule, field="method", value=recipe.method.as_dict()["method"], hint="Write a file")
+        step("finding distinct rows")
+        unchanged = self.leaving[len(self.quasi) :]
+        texts = tuple(name for name in unchanged if isinstance(self.domain[name], Categorical))
+        counting = CountDistinct(self.domain, (*self.quasi, *self.sensitive), texts)
+        counts = engine.fold(counting, counting.columns, None)
+        distinct = distinct_of(self.domain, counts, self.quasi, self.sensitive, recipe.hierarchies)
+        found = self._classes(distinct)
+        step("recoding rows")
+        release = ReleaseRows.of(
+            self.domain,
+            found.recoding,
+            unchanged,
+            types=engine.types(unchanged) if unchanged else pa.schema([]),
+            as_text=counts.held_back,
+            distinct=distinct,
+        )
+        folder, made = SparkTarget.parse(target).folder if is_spark(target) else target, []
+
+        def accept(written: DistinctCounts, rows: int) -> None:
+            achieved = recount_of(
+                written, len(self.quasi), asked, sensitive=distinct.sensitive, attributes=distinct.attributes
+            )
+            wrong = [] if rows == int(written.times.sum()) == release.rows else ["rows are missing, or there twice"]
+            self._accept(achieved, found, wrong)
+            made.append(
+                AnonymizedFiles(
+                    path=folder,
+                    count=rows,
+                    names=self.leaving,
+                    classes=release.classes,
+                    asked=asked,
+                    achieved=achieved,
+                    loss=found.loss,
+                    recipe=recipe.as_dict(),
+                    recoding=found.recoding,
+                    search=found.search,
+                )
+            )
+            if before is not None:
+                before(made[0])
+
+        check = CountWritten(self.domain, self.quasi, self.sensitive)
+        engine.rewrite(
+            release, self.reading, folder, schema=release.schema, parts=release.layout.parts, check=check, accept=accept
+        )
+        return made[0]
+
+    def _check_engine(self, engine: Engine) -> None:
         if engine.domain.fingerprint != self.domain.fingerprint:
             raise InvalidInput("the engine's schema is not the one of the plan", field="engine")
-        return self.run_on(joined(engine.rows(self.reading), self.reading), population=population)
 
     def run_on(self, table: pa.Table, *, population: pa.Table | None = None) -> Anonymized:
         """The same over rows that are in memory."""
@@ -219,6 +297,29 @@ class AnonymizationPlan:
             part=recipe.part if inside is None else inside,
             by_appearance=recipe.method.by_appearance,
         )
+        found = self._classes(distinct)
+        recoding = found.recoding
+        step("recoding rows")
+        combinations = recoding.combinations(distinct.codes)[distinct.of_row]
+        rows, origin = render(
+            recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], distinct.part
+        )
+        step("counting classes again")
+        achieved = self._recount(rows, origin, distinct, recoding, combinations)
+        self._accept(achieved, found, [])
+        return Anonymized(
+            rows=rows,
+            asked=asked,
+            achieved=achieved,
+            loss=found.loss,
+            recipe=recipe.as_dict(),
+            recoding=recoding,
+            search=found.search,
+        )
+
+    def _classes(self, distinct: DistinctRows) -> _Classes:
+        """Find classes, and what they lose."""
+        recipe, asked = self.recipe, self.recipe.conditions
         if distinct.people < asked.k:
             raise InvalidInput(
                 "there are fewer people than that",
@@ -228,35 +329,23 @@ class AnonymizationPlan:
                 if distinct.people
                 else "There is no one",
             )
-        leaving = len(distinct.of_row) if distinct.part is None else int(distinct.part.sum())
+        most = recipe.suppress * int(distinct.leaving.sum())
         step("finding classes")
-        budget, search = math.floor(recipe.suppress * leaving), None
+        budget, search = math.floor(most), None
         if isinstance(recipe.method, Reports):
             recoding, search = recipe.method.recode_reporting(distinct, asked, budget=budget)
         else:
             recoding = recipe.method.recode(distinct, asked, budget=budget)
-        step("recoding rows")
-        combinations = recoding.combinations(distinct.codes)[distinct.of_row]
-        rows, origin = render(
-            recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], distinct.part
-        )
-        step("counting classes again")
-        achieved = self._recount(rows, origin, distinct, recoding, combinations)
-        wrong = achieved.failures(asked)
         lost = loss_of(distinct, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")
-        if lost.suppressed > recipe.suppress * leaving:
-            wrong.append(f"{lost.suppressed} rows are suppressed")
+        return _Classes(recoding=recoding, search=search, loss=lost, most=most)
+
+    def _accept(self, achieved: Achieved, found: _Classes, wrong: list[str]) -> None:
+        """Refuse rows that do not meet the conditions."""
+        wrong = [*achieved.failures(self.recipe.conditions), *wrong]
+        if found.loss.suppressed > found.most:
+            wrong.append(f"{found.loss.suppressed} rows are suppressed")
         if wrong:
             raise InternalError("the rows do not meet the conditions and are not released", field="; ".join(wrong))
-        return Anonymized(
-            rows=rows,
-            asked=asked,
-            achieved=achieved,
-            loss=lost,
-            recipe=recipe.as_dict(),
-            recoding=recoding,
-            search=search,
-        )
 
     def _recount(
         self,
@@ -300,20 +389,19 @@ def _with_population(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Anonymized:
-    """Released rows, with their criteria and loss.
+class _Classes:
+    """Classes before rows are recoded; `most` is the largest number of rows that may be suppressed."""
 
-    Attributes:
-        rows: Released rows, in an order that reveals nothing.
-        asked: Requested conditions.
-        achieved: Measured criteria, counted on `rows`.
-        loss: Information loss.
-        recipe: The recipe, as plain data.
-        recoding: Map from values to labels: for the owner only, because it holds values.
-        search: End of the method's search, where it searches for the best.
-    """
+    recoding: Recoding
+    search: Search | None
+    loss: Loss
+    most: float
 
-    rows: pa.Table
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Release:
+    """Statements that both forms of a release make."""
+
     asked: Conditions
     achieved: Achieved
     loss: Loss
@@ -331,6 +419,16 @@ class Anonymized:
         """In the sense of differential privacy: none."""
         return "none"
 
+    @property
+    def size(self) -> int:
+        """Number of released rows."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> list[str]:
+        """Released columns."""
+        raise NotImplementedError
+
     def as_dict(self) -> dict[str, Any]:
         """All but the rows and the recoding, as plain data."""
         return {
@@ -339,8 +437,66 @@ class Anonymized:
             "asked": self.asked.as_dict(),
             "achieved": self.achieved.as_dict(),
             "loss": self.loss.as_dict(),
-            "rows": self.rows.num_rows,
-            "columns": self.rows.column_names,
+            "rows": self.size,
+            "columns": self.columns,
             "recipe": self.recipe,
             "warnings": list(self.warnings),
         } | ({} if self.search is None else {"search": self.search.as_dict()})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Anonymized(_Release):
+    """Released rows, with their criteria and loss.
+
+    Attributes:
+        rows: Released rows, in an order that reveals nothing.
+        asked: Requested conditions.
+        achieved: Measured criteria, counted on `rows`.
+        loss: Information loss.
+        recipe: The recipe, as plain data.
+        recoding: Map from values to labels: for the owner only, because it holds values.
+        search: End of the method's search, where it searches for the best.
+    """
+
+    rows: pa.Table
+
+    def write(self, place: str | Path, into: str | None = None) -> None:
+        """Write the rows as .parquet or .csv, or into a new table `into` of a database, given by its address."""
+        row_target(place, into).write(iter([self.rows]))
+
+    @property
+    def size(self) -> int:
+        """Number of released rows."""
+        return int(self.rows.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """Released columns."""
+        return list(self.rows.column_names)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AnonymizedFiles(_Release):
+    """Released rows in a folder of files, with their criteria, counted on what was written, and loss.
+
+    Attributes:
+        path: The folder.
+        count: Number of rows.
+        names: The columns.
+        classes: The classes of the release and the rows of each; as public as the rows.
+    """
+
+    path: str
+    count: int
+    names: tuple[str, ...]
+    classes: pa.Table = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Number of released rows."""
+        return self.count
+
+    @property
+    def columns(self) -> list[str]:
+        """Released columns."""
+        return list(self.names)

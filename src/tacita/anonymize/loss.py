@@ -105,8 +105,7 @@ def entry_rows(distinct: DistinctRows, recoding: Recoding) -> Ints:
     """Number of releasable rows of each entry of a recoding."""
     if recoding.shares is not None:
         return recoding.shares
-    chosen = distinct.of_row if distinct.part is None else distinct.of_row[distinct.part]
-    return np.bincount(chosen, minlength=len(distinct.codes)).astype(np.int64)
+    return distinct.leaving
 
 
 def gcp(distinct: DistinctRows, recoding: Recoding, reading: Reading = "published") -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,15 +20,16 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.criterion import Sensitive
 from tacita.anonymize.hierarchies.hierarchy import Tree, TreeMaker
-from tacita.domain import Domain
+from tacita.domain import Attribute, Domain
 from tacita.engines.local.bound import key_texts
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Axis
-from tacita.tables.recoding.axis import read_keys
+from tacita.tables.recoding.axis import Key, read_keys
 
 __all__ = [
     "NO_ONE",
     "DistinctRows",
+    "axis_of",
     "distinct_pairs",
     "distinct_rows",
     "joined",
@@ -54,6 +56,8 @@ class DistinctRows:
         sensitive_trees: The hierarchy of each, or None.
         values: The code of each sensitive attribute (one in each row of the array) for each row.
         part: Rows that may be released, when the others only give the size of the population; those count no one.
+        times: How many equal rows each row stands for; None when each stands for itself. Where there are persons, those
+            of a person.
     """
 
     axes: tuple[Axis, ...]
@@ -65,16 +69,29 @@ class DistinctRows:
     sensitive_trees: tuple[Tree | None, ...]
     values: NDArray[np.int32]
     part: NDArray[np.bool_] | None = None
+    times: Ints | None = None
+
+    def sums(self, groups: Ints, count: int, chosen: NDArray[Any] | None = None) -> Ints:
+        """Number of rows in each group, for the group of every row, or of some rows."""
+        times = self.times if self.times is None or chosen is None else self.times[chosen]
+        return np.bincount(groups, weights=times, minlength=count).astype(np.int64)
 
     @cached_property
     def rows(self) -> Ints:
         """Rows of each combination, whether they are released or not."""
-        return np.bincount(self.of_row, minlength=len(self.codes)).astype(np.int64)
+        return self.sums(self.of_row, len(self.codes))
+
+    @cached_property
+    def leaving(self) -> Ints:
+        """Rows of each combination that may be released."""
+        return self.rows if self.part is None else self.sums(self.of_row[self.part], len(self.codes), self.part)
 
     @cached_property
     def people(self) -> int:
         """Number of people."""
-        return len(self.of_row) if self.persons is None else len(np.unique(self.persons[self.persons != NO_ONE]))
+        if self.persons is None:
+            return int(self.rows.sum())
+        return len(np.unique(self.persons[self.persons != NO_ONE]))
 
     @cached_property
     def membership(self) -> tuple[Ints, Ints]:
@@ -106,10 +123,10 @@ class DistinctRows:
 
     def value_counts(self, place: int) -> Ints:
         """People with each value of a sensitive attribute, in the whole table."""
-        codes = self.values[place]
-        if self.persons is not None:
-            codes = distinct_pairs(codes.astype(np.int64), self.persons)[0]
-        return np.bincount(codes, minlength=len(self.sensitive[place])).astype(np.int64)
+        codes, size = self.values[place].astype(np.int64), len(self.sensitive[place])
+        if self.persons is None:
+            return self.sums(codes, size)
+        return np.bincount(distinct_pairs(codes, self.persons)[0], minlength=size).astype(np.int64)
 
 
 def sorted_distinct(numbers: Ints) -> Ints:
@@ -204,12 +221,20 @@ def _axis(
         first = np.full(len(keys), len(indices))
         np.minimum.at(first, indices, np.arange(len(indices)))
         order = list(dict.fromkeys(keys[i] for i in used[np.argsort(first[used])]))
-    axis, tree = Axis.of(attribute, occurring, order=order), None
-    if maker is not None:
-        hierarchy = maker.hierarchy(axis)
-        axis = Axis.of(attribute, occurring, order=hierarchy.order_of(axis))
-        tree = hierarchy.over(axis)
+    axis, tree = axis_of(attribute, occurring, maker, order)
     return axis, tree, axis.encode(indices, keys)
+
+
+def axis_of(
+    attribute: Attribute, occurring: Sequence[Key], maker: TreeMaker | None, order: Sequence[Key] | None = None
+) -> tuple[Axis, Tree | None]:
+    """The axis of the values that occur, in the order of a hierarchy if there is one."""
+    axis = Axis.of(attribute, occurring, order=order)
+    if maker is None:
+        return axis, None
+    hierarchy = maker.hierarchy(axis)
+    axis = Axis.of(attribute, occurring, order=hierarchy.order_of(axis))
+    return axis, hierarchy.over(axis)
 
 
 def read_persons(domain: Domain, table: pa.Table) -> Ints:

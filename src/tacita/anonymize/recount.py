@@ -49,6 +49,7 @@ def recount(
     *,
     attributes: Sequence[Sensitive] = (),
     persons: Ints | None = None,
+    times: Ints | None = None,
 ) -> Achieved:
     """Measure the criteria that hold for all classes; not those about a population, which released rows do not show.
 
@@ -58,11 +59,12 @@ def recount(
         conditions: Gives the criteria, with the kinds of diversity and of distance.
         attributes: The sensitive attributes, in the table that t and others compare with.
         persons: Person of each row; every row is a person by default.
+        times: How many equal rows, of the same person, each row stands for; one by default.
     """
     count = int(classes.max(initial=-1)) + 1
-    place = classes if persons is None else distinct_pairs(classes, persons)[0]
-    rows = np.bincount(classes, minlength=count)
-    sizes = Classes(people=np.bincount(place, minlength=count), rows=rows, population=rows)
+    rows = np.bincount(classes, weights=times, minlength=count).astype(np.int64)
+    people = rows if persons is None else np.bincount(distinct_pairs(classes, persons)[0], minlength=count)
+    sizes = Classes(people=people, rows=rows, population=rows)
     measured = [criterion for criterion in conditions.criteria if criterion.always or criterion.asked]
     found: dict[str, Any] = {}
     for criterion in measured:
@@ -72,11 +74,11 @@ def recount(
             found[criterion.name] = {}
     about = [criterion for criterion in measured if criterion.about == "values"]
     for attribute in attributes:
-        for criterion, figure in _figures(about, sizes, attribute, *_cells(classes, values, attribute, persons)):
+        for criterion, figure in _figures(about, sizes, attribute, *_cells(classes, values, attribute, persons, times)):
             found[criterion.name][attribute.name] = figure
     own = {name: found.pop(name) for name in ("k", "l", "t", "alpha")}
     return Achieved(
-        people=len(place) if persons is None else len(np.unique(persons[persons >= 0])),
+        people=int(rows.sum()) if persons is None else len(np.unique(persons[persons >= 0])),
         classes=count,
         unique=uniqueness_of(sizes.people),
         **own,
@@ -85,12 +87,19 @@ def recount(
 
 
 def _cells(
-    classes: Ints, values: Mapping[str, NDArray[np.int32]], attribute: Sensitive, persons: Ints | None
+    classes: Ints,
+    values: Mapping[str, NDArray[np.int32]],
+    attribute: Sensitive,
+    persons: Ints | None,
+    times: Ints | None = None,
 ) -> tuple[Ints, Ints]:
     """The cells of classes and values that occur, and the people in each."""
     cells = classes * max(len(attribute.whole), 1) + values[attribute.name]
     if persons is not None:
         cells = distinct_pairs(cells, persons)[0]
+    elif times is not None:
+        found, which = np.unique(cells, return_inverse=True)
+        return found, np.bincount(which.reshape(-1), weights=times, minlength=len(found)).astype(np.int64)
     return np.unique(cells, return_counts=True)
 
 

@@ -32,6 +32,7 @@ from tacita.assess.disclosure import Belongs, Disclosure, disclosure_risk
 from tacita.assess.frame import Frame
 from tacita.assess.options import AssessmentOptions
 from tacita.assess.rates import Leak, Risk, guesses_for
+from tacita.assess.sample import Sampled, sentence_of
 from tacita.assess.utility.association import Associations
 from tacita.assess.utility.estimates import Compared
 from tacita.assess.utility.learning import Learned
@@ -80,7 +81,7 @@ class Assessment(Tabular):
 
     `leaks`, `memberships`, `nearness` and `disclosure` are results of attacks by their type, `further` those of any
     other type. `attacks` has a line for each attack of the registry: that it ran, or why not. `skipped` names the
-    measures that could not be computed, each with the reason.
+    measures that could not be computed, each with the reason. `samples` has the tables of which not all rows were used.
     """
 
     rows: int
@@ -103,6 +104,7 @@ class Assessment(Tabular):
     skipped: tuple[tuple[str, str], ...] = field(default=())
     further: tuple[Result, ...] = ()
     attacks: tuple[Tried, ...] = ()
+    samples: tuple[Sampled, ...] = ()
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -200,7 +202,7 @@ class Assessment(Tabular):
         kept = {} if self.margins is None else {"kept": f"{self.kept:.3f}"}
         return {
             "guarantee": "none: figures come from exact rows, for their owner",
-            "statement": self.headline,
+            "statement": " ".join(filter(None, (self.headline, sentence_of(self.samples)))),
             "risk": f"{self.risk:.3f}, {self.interval[0]:.3f} to {self.interval[1]:.3f}",
         } | kept
 
@@ -245,7 +247,7 @@ class Assessment(Tabular):
             "skipped": [list(each) for each in self.skipped],
             "further": [each.as_dict() for each in self.further],
             "attacks": [each.as_dict() for each in self.attacks],
-        }
+        } | ({"samples": [each.as_dict() for each in self.samples]} if self.samples else {})
 
 
 def assess(
@@ -255,6 +257,7 @@ def assess(
     options: AssessmentOptions | None = None,
     belongs: Belongs | None = None,
     population: Frame | None = None,
+    samples: Sequence[Sampled] = (),
     progress: Progress | None = None,
 ) -> Assessment:
     """Run all attacks and measures that the case allows.
@@ -265,6 +268,7 @@ def assess(
         options: Options of the assessment.
         belongs: For a scenario: the real row that each released row belongs to; a scenario is refused without it.
         population: For a scenario with unknown membership: the whole population, the people in the data first.
+        samples: How the tables of the case were sampled.
         progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
     case = replace(case, belongs=belongs, population=population)
@@ -315,6 +319,7 @@ def assess(
         **measured,
         skipped=tuple(skipped),
         attacks=tuple(attacks),
+        samples=tuple(each for each in samples if not each.is_all),
     )
 
 

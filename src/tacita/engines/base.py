@@ -7,28 +7,33 @@ exactly:
     rows(columns)            a stream of Arrow batches, for methods that need rows
     apply(recoding, columns) the rows again, with labels instead of quasi-identifiers
     with_bins(domain)        the same rows, with numbers and dates in other bins
+    fold(task, columns, unit)  an addable answer about rows, computed where they are
     check()                  for the owner: how well the data fits its schema
+    sums(request)            exact sums of what rows contribute, added up next to the data where that is exact
 
 All engines agree on every count, to the last row: see `tacita.testing.EngineContract`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from tacita.domain import Domain
+from tacita.engines.adding import Added, Sums
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import Recoding
 from tacita.tables.table import Table
 from tacita.tables.workload import Tables, Workload
 
-__all__ = ["ColumnCheck", "Engine", "Rebins", "Recodes", "SourceCheck"]
+__all__ = ["Adds", "ColumnCheck", "Engine", "Folds", "Rebins", "Recodes", "Rewrites", "SourceCheck"]
 
 BATCH_ROWS = 1 << 17
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,4 +129,73 @@ class Rebins(Engine, Protocol):
 
         The domain must describe the same columns, and differ in bins at most. Which rows of a person count is decided
         anew, by the rule above.
+        """
+
+
+@runtime_checkable
+class Folds(Engine, Protocol):
+    """An engine that runs work on its rows where they are, in parts, and adds up the answers."""
+
+    def fold(self, task: Callable[[Iterable[pa.RecordBatch]], _T], columns: Sequence[str], unit: Unit | None) -> _T:
+        """Return what a task answers about all rows that count: the sum of its answers about parts of them.
+
+        The task gets batches of raw columns, which may be none, and its answers have `+`. It must be picklable, and is
+        run again where a machine is lost, so it must have no effect but its answer. A task with a method `at` is
+        replaced by `task.at(part)`, where `part` is the number of the part that it gets: for random numbers of its own.
+
+        If the unit is a person, the rows are those that `tables` would count, chosen among rows with equal codes by
+        their values (see `tacita.query.counted`), and all rows of a person are in one part. If it is a row, all rows
+        count. Without a unit all rows of all persons count: for the owner, and for what bounds nothing.
+
+        The answer travels and may be written to disks of the cluster, as rows may; a refusal holds no values of rows.
+        """
+
+
+@runtime_checkable
+class Rewrites(Folds, Protocol):
+    """An engine that writes released rows where its own are, in parts, without holding them in one place."""
+
+    def rewrite(
+        self,
+        release: Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[int, pa.Table]]],
+        columns: Sequence[str],
+        target: str,
+        *,
+        schema: pa.Schema,
+        parts: int,
+        check: Callable[[Iterable[tuple[pa.Table, pa.Table]]], _T],
+        accept: Callable[[_T, int], None],
+    ) -> _T:
+        """Write a folder of files, which appears when it is whole and accepted, or not at all.
+
+        Args:
+            release: From batches of raw columns to released rows, each under the number of its part. The number must
+                follow from what is released, because it is visible; columns beyond the schema are not written. With a
+                method `assign`, it sends rows that must be seen together to one of `parts` places; `assign` is called
+                there with the distinct rows and how often each occurs, sorted by their values, and gives a part,
+                released rows and how often each of them occurs.
+            columns: The raw columns.
+            target: The folder, which must not exist.
+            schema: Of the columns that are written. Each file is sorted by them.
+            parts: Number of files.
+            check: Answers about rows that were read back from what was written, with the other columns beside them. Its
+                answers are added up.
+            accept: Called with the answer and the number of rows; raises if the output must not appear.
+        """
+
+    def types(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of some raw columns, in all parts of the source; without dictionaries."""
+
+
+@runtime_checkable
+class Adds(Engine, Protocol):
+    """An engine that adds up what rows contribute next to the data. Those over files stream their rows instead."""
+
+    def sums(self, request: Sums) -> Added | None:
+        """Add up formulas over the rows that count, by groups, in one reading of the data.
+
+        The sums are exactly those of `rows`, read by `tacita.domain.line` and `encode`, whatever the values are.
+
+        Returns:
+            None if the source cannot compute them exactly, for this schema or these values: then rows are streamed.
         """

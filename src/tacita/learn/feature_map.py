@@ -18,11 +18,11 @@ Privacy:  bounds and levels come from the schema, never from rows. A value beyon
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,12 @@ from tacita.domain import Boolean, Date, Domain, Numeric
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
-from tacita.query.counted import counted_rows
+from tacita.query.counted import counted_rows, fold_counted
 from tacita.query.numbers import Measurable, bounds_of, measurable, numbers
 
-__all__ = ["Array", "FeatureMap", "Outside", "Points", "Task"]
+__all__ = ["Array", "FeatureMap", "Outside", "PointRows", "Points", "Task", "add_up"]
+
+_T = TypeVar("_T")
 
 Array = npt.NDArray[np.float64]
 Task = Literal["linear", "logistic", "classes"]
@@ -184,10 +186,9 @@ class FeatureMap:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def read(self, engine: Engine, unit: Unit) -> Iterator[Points]:
+    def read(self, engine: Engine, unit: Unit) -> PointRows:
         """The rows that count, batch by batch; sensitive."""
-        for batch in counted_rows(engine, list(self.needed), unit):
-            yield self.points(batch)
+        return PointRows(design=self, engine=engine, unit=unit)
 
     def points(self, batch: pa.RecordBatch | pa.Table) -> Points:
         """One batch: rows without a number or a target are left out."""
@@ -268,6 +269,58 @@ class FeatureMap:
         """The design that `as_dict` wrote."""
         rest = {name: value for name, value in data.items() if name != "domain"}
         return cls(domain=Domain.from_dict(data["domain"]), **rest | {"features": tuple(rest["features"])})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PointRows:
+    """The rows that count, read when they are iterated over; sums of them are computed where they are (`add_up`).
+
+    `mapped` is applied to each batch.
+    """
+
+    design: FeatureMap
+    engine: Engine = field(repr=False)
+    unit: Unit
+    mapped: Callable[[Points], Points] | None = None
+
+    def __iter__(self) -> Iterator[Points]:
+        """Read them here."""
+        yield from _Points(self.design, self.mapped)(counted_rows(self.engine, self.design.needed, self.unit))
+
+    def map(self, change: Callable[[Points], Points]) -> PointRows:
+        """The same with each batch changed; once."""
+        return replace(self, mapped=change)
+
+    def add_up(self, task: Callable[[Iterable[Points]], _T]) -> _T:
+        """Return what a task answers about all of them; its answers about parts of them are added up."""
+        work = _OfPoints(_Points(self.design, self.mapped), task)
+        found: _T = fold_counted(self.engine, work, self.design.needed, self.unit)
+        return found
+
+
+@dataclass(frozen=True)
+class _Points:
+    design: FeatureMap
+    mapped: Callable[[Points], Points] | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Points]:
+        for batch in batches:
+            points = self.design.points(batch)
+            yield points if self.mapped is None else self.mapped(points)
+
+
+@dataclass(frozen=True)
+class _OfPoints:
+    points: _Points
+    task: Callable[[Iterable[Points]], Any]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Any:
+        return self.task(self.points(batches))
+
+
+def add_up(batches: Iterable[Points], task: Callable[[Iterable[Points]], _T]) -> _T:
+    """Return what a task answers about rows whose answers are additive: where the rows are, if that is known."""
+    return batches.add_up(task) if isinstance(batches, PointRows) else task(batches)
 
 
 def _shares(places: Array, nodes: int) -> Array:

@@ -5,7 +5,8 @@ Privacy:  each statistic is read off noisy sums of whole steps (`measures`); the
           statistics. Statistics of one column share their sums.   Claim: docs/claims/statistics.md
 Utility:  counts and sums are unbiased and their error is known before; that of a mean and a variance is known up to the
           number of rows. Intervals hold the noise and the grid, not the clipping: they are about clipped values.
-Cost:     one pass over the rows; counts of rows alone are counted where the data lies.
+Cost:     one pass over the rows, by the engine where it adds up (`engines.base.Adds`); counts of rows alone are counted
+          where the data lies.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from tacita.query.measures import Integers, Measure, Moments
 from tacita.query.quantile_tree import QuantileTree
 from tacita.query.quantiles import Points
 from tacita.query.readings import Reading, read_sum
-from tacita.query.summing import Gathered, exact_sums, gather
+from tacita.query.summing import exact_sums, gather
 from tacita.tables.release import Provenance
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
         check_engine(self, engine)
         if self.selection is None:
             return self.noised(self.exact(engine), source)
-        found: Gathered = gather(self, engine)
+        found = gather(self, engine)
         kept = found.choose(self.selection, source)
         # what was chosen is released, so that this refusal reveals nothing more
         self.recipe.check_sums(self.groups * len(kept), self.domain)

@@ -9,19 +9,20 @@ Cost:     one pass, so that a change of the source cannot slip in between; for p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacita.engines.base import Engine
+from tacita.engines.base import Engine, Folds
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.privacy.unit import Unit
 
-__all__ = ["counted_rows"]
+__all__ = ["counted_rows", "fold_counted"]
 
+_T = TypeVar("_T")
 _Keyed = tuple[Any, Any]
 """Keys of persons, and codes of all attributes, of a batch."""
 
@@ -37,7 +38,7 @@ def counted_rows(engine: Engine, columns: Sequence[str], unit: Unit) -> Iterator
     for batch in engine.rows(dict.fromkeys([*columns, *domain.countable, unit.person])):
         codes = [code.astype(np.uint32) for code in domain.encode(batch).values()]
         keyed.append((key_texts(batch.column(unit.person), domain.nulls, unit.person), np.array(codes)))
-        kept.append(batch.select(columns))
+        kept.append(_without_views(batch.select(columns)))
     persons = Bound.count_persons(keys for keys, _ in keyed)
     over = [key for key, rows in persons.items() if rows > unit.max_rows]
     if over:
@@ -45,6 +46,25 @@ def counted_rows(engine: Engine, columns: Sequence[str], unit: Unit) -> Iterator
     bound = Bound.find(over, unit.max_rows, keyed)
     for batch, mask in zip(kept, bound.keep(keyed), strict=True):
         yield batch.filter(pa.array(mask))
+
+
+def fold_counted(
+    engine: Engine, task: Callable[[Iterable[pa.RecordBatch]], _T], columns: Sequence[str], unit: Unit
+) -> _T:
+    """Return what a task answers about the rows that count: where they are, if the engine can; else here.
+
+    See `Folds.fold` for what a task must be.
+    """
+    if isinstance(engine, Folds):
+        return engine.fold(task, columns, unit)
+    return task(counted_rows(engine, columns, unit))
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts of polars are views, which Arrow can neither take nor sort."""
+    whole = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    columns = [column.cast(whole.get(column.type, column.type)) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _in_order(keyed: list[_Keyed], kept: list[pa.RecordBatch], over: list[str]) -> tuple[list[_Keyed], list[Any]]:

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacita.engines.adding import Clip, Formula, From, Over, Plus, Rounded, Square, Step, Times
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
 from tacita.plans.additive import shift_event
@@ -68,9 +69,19 @@ class Measure(ABC):
     def step(self) -> Fraction:
         """Value of one step."""
 
-    @abstractmethod
-    def weigh(self, values: Array) -> Integers:
-        """Contribution of each row to each sum; rows without a value must not be passed."""
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """Whole numbers of a row that are added up: the sums follow from theirs and from the number of rows."""
+        return ()
+
+    @property
+    def counted(self) -> Formula | None:
+        """Whole number of a row whose values are counted instead: a sum for each value."""
+        return None
+
+    def of_added(self, rows: Integers, added: Integers) -> Integers:
+        """Sums from the numbers of rows with a value and the sums of the formulas; linear in both."""
+        return added
 
     @abstractmethod
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
@@ -78,13 +89,22 @@ class Measure(ABC):
 
     # -- the same for all -----------------------------------------------------------------------------------------
 
+    def weigh(self, values: Array) -> Integers:
+        """Contribution of each row to each sum; rows without a value must not be passed."""
+        none = np.zeros((len(values), 0), np.int64)
+        added = np.stack([formula(values) for formula in self.formulas], axis=1) if self.formulas else none
+        return self.of_added(np.ones(len(values), np.int64), added)
+
     def sums(self, groups: int, cells: npt.NDArray[np.int64], values: Array) -> Integers:
         """Exact sums over rows of given groups."""
         there = ~np.isnan(values)
-        cells, weights = cells[there], self.weigh(values[there])
-        # floats hold these sums exactly: a batch has fewer than 2^31 rows of at most 2^21 steps
-        found = [np.bincount(cells, weights=column, minlength=groups) for column in weights.T]
-        return np.rint(np.array(found)).astype(np.int64).T.reshape(groups, self.width)
+        cells, values = cells[there], values[there]
+        added = np.zeros((groups, len(self.formulas)), np.int64)
+        for at, formula in enumerate(self.formulas):
+            # floats hold these sums exactly: a batch has fewer than 2^31 rows of at most 2^21 steps
+            found = np.bincount(cells, weights=formula(values), minlength=groups)
+            added[:, at] = np.rint(found).astype(np.int64)
+        return self.of_added(np.bincount(cells, minlength=groups).astype(np.int64), added)
 
     def law(self, family: str, size: Fraction) -> Law:
         """Noise of `size` times what a row moves."""
@@ -128,9 +148,9 @@ class Tally(Measure):
         """A part of a row."""
         return Fraction(1, self.steps)
 
-    def weigh(self, values: Array) -> Integers:
-        """S."""
-        return np.full((len(values), 1), self.steps, np.int64)
+    def of_added(self, rows: Integers, added: Integers) -> Integers:
+        """S for each row."""
+        return rows[:, None] * self.steps
 
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
         """S, once in the old group and once in the new one; one number cannot do both."""
@@ -166,9 +186,11 @@ class Ranged(Measure):
         """Width of the bounds."""
         return self.high - self.low
 
-    def places(self, values: Array) -> Array:
-        """Values as places from 0 to 1 between the bounds."""
-        return np.clip((values - self.low) / self.range, 0, 1)
+    @property
+    def place(self) -> tuple[Step, ...]:
+        """Steps from a value to its place between the bounds, from 0 to 1."""
+        start: tuple[Step, ...] = (Plus(-self.low),) if self.low else ()
+        return (*start, Over(self.range), Clip(0.0, 1.0))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -198,9 +220,11 @@ class Total(Ranged):
         low, high = np.rint(np.array([self.low, self.high]) / float(self.step)).astype(int).tolist()
         return low, high
 
-    def weigh(self, values: Array) -> Integers:
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
         """The value in steps; clipped again, so that no float can leave the bounds."""
-        return np.clip(np.rint(values / float(self.step)), *self.ends).astype(np.int64)[:, None]
+        low, high = self.ends
+        return (Formula((Over(float(self.step)), Clip(float(low), float(high)), Rounded()), low, high),)
 
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
         """The largest value; for replace-one from the least to the largest, where a missing value counts as 0."""
@@ -228,13 +252,17 @@ class Moments(Ranged):
         """A part of a row."""
         return Fraction(1, self.steps)
 
-    def weigh(self, values: Array) -> Integers:
-        """S, shared out. The borders between the shares are rounded, so that they add up to S exactly."""
-        t = self.places(values)
-        borders = [1 - t] if self.degree == 1 else [(1 - t) ** 2, 1 - t**2]
-        inner = np.rint(np.array(borders) * self.steps).astype(np.int64)
-        ends = np.zeros(len(t), np.int64), np.full(len(t), self.steps, np.int64)
-        return np.diff(np.vstack([ends[0], inner, ends[1]]), axis=0).T
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The borders between the shares of S: 1-t, or (1-t)^2 and 1-t^2; rounded, so that shares add up to S."""
+        one: tuple[tuple[Step, ...], ...] = ((From(1.0),),)
+        borders = one if self.degree == 1 else ((From(1.0), Square()), (Square(), From(1.0)))
+        end = (Times(float(self.steps)), Rounded())
+        return tuple(Formula((*self.place, *border, *end), 0, self.steps) for border in borders)
+
+    def of_added(self, rows: Integers, added: Integers) -> Integers:
+        """Differences of the borders, from 0 to S for each row."""
+        return np.diff(added, axis=1, prepend=0, append=rows[:, None] * self.steps)
 
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
         """S down and S up."""

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacita.engines.adding import Formula, Rounded, Times
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteLaplace, Law, Source, Stepped
 from tacita.privacy.event import Event, Pure
@@ -62,17 +63,20 @@ class Points(Ranged):
         """Whether the points are whole numbers one apart, so that whole numbers are not rounded."""
         return self.gap == 1 and float(self.low).is_integer()
 
+    @property
+    def counted(self) -> Formula:
+        """Index of the nearest point."""
+        last = self.points - 1
+        return Formula((*self.place, Times(float(last)), Rounded()), 0, last)
+
     def weigh(self, values: Array) -> Integers:
         """One in the nearest point."""
-        return np.eye(self.points, dtype=np.int64)[self._nearest(values)]
-
-    def _nearest(self, values: Array) -> Integers:
-        return np.rint(self.places(values) * (self.points - 1)).astype(np.int64)
+        return np.eye(self.points, dtype=np.int64)[self.counted(values)]
 
     def sums(self, groups: int, cells: npt.NDArray[np.int64], values: Array) -> Integers:
         """A histogram over the points for each group."""
         there = ~np.isnan(values)
-        places = cells[there] * self.points + self._nearest(values[there])
+        places = cells[there] * self.points + self.counted(values[there])
         return np.bincount(places, minlength=groups * self.points).astype(np.int64).reshape(groups, self.points)
 
     def as_dict(self) -> dict[str, Any]:

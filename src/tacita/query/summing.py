@@ -1,15 +1,16 @@
 """Exact sums of the rows that count, by group: one pass over the data.
 
-Counts of rows alone are counted where the data lies. Distinct persons and private keys need all rows at once, so that
-their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
+Counts of rows alone are counted where the data lies, and an engine that adds up (`Adds`) is asked for the sums;
+otherwise rows are streamed. All ways give the same integers. Distinct persons and private keys need all rows at once,
+so that their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
 
 Privacy: none; everything here is exact, and only noise leaves it (`aggregates`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,20 +19,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.engines.base import Engine
+from tacita.engines.adding import Sums
+from tacita.engines.base import Adds, Engine, Folds
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
 from tacita.privacy.unit import Unit
-from tacita.query.counted import counted_rows
+from tacita.query.counted import counted_rows, fold_counted
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
-from tacita.query.measures import Integers, Measure, Persons, Ranged
-from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbers, presence
+from tacita.query.measures import Integers, Measure, Persons
+from tacita.query.numbers import Array, Measurable, measurable, numbers, presence
+from tacita.query.pushed import add_groups, build_request, read_as, split_where
 from tacita.query.where import Where
 from tacita.tables.workload import Workload
 
-__all__ = ["Gathered", "exact_sums", "gather"]
+__all__ = ["Gathered", "KeyedSums", "exact_sums", "gather", "request_of"]
+
+_WIDEST = 64
+"""Sums of a key in a group that are held for every key that occurs."""
 
 
 class _Recipe(Protocol):
@@ -65,16 +71,46 @@ class _Plan(Protocol):
 def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
     """Exact sums of every measure over public groups; sensitive."""
     distinct = [isinstance(measure, Persons) for measure in plan.measures]
-    if any(distinct):
-        return gather(plan, engine).sums(None)
     totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
-    if all(measure.column is None for measure in plan.measures):
+    if not any(distinct) and all(measure.column is None for measure in plan.measures):
         _from_table(plan, engine, totals)
         return totals
-    for rows in _read(plan, engine):
-        for total, measure in zip(totals, plan.measures, strict=True):
-            np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
-    return totals
+    if (added := _add_up(plan, engine)) is not None:
+        return added
+    # all rows of a person are in one part, so that numbers of distinct persons are added up too
+    return fold_counted(
+        engine, _SumRows(plan, any(distinct)), _columns(plan, _texts(plan) if any(distinct) else ()), plan.unit
+    ).totals
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Exact sums over some rows."""
+
+    totals: list[Integers]
+
+    def __add__(self, other: _Sums) -> _Sums:
+        """Add those of other rows."""
+        return _Sums([one + more for one, more in zip(self.totals, other.totals, strict=True)])
+
+
+@dataclass(frozen=True)
+class _SumRows:
+    """Sums of every measure; `distinct` where persons are counted."""
+
+    plan: _Plan
+    distinct: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> _Sums:
+        """Sum up rows."""
+        plan = self.plan
+        if self.distinct:
+            return _Sums(_gather(plan, batches).sums(None))
+        totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+        for rows in _read(plan, batches):
+            for total, measure in zip(totals, plan.measures, strict=True):
+                np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
+        return _Sums(totals)
 
 
 def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
@@ -86,11 +122,35 @@ def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
         total[:, 0] += np.rint(found).astype(np.int64) * measure.steps
 
 
-def _coded(plan: _Plan) -> tuple[str, ...]:
+def request_of(plan: _Plan) -> Sums | None:
+    """Return the request to an engine that adds up; None if rows are streamed."""
+    only, rest = split_where(plan.recipe.where)
+    return build_request(plan, only, _coded(plan, rest), _columns(plan))
+
+
+def _add_up(plan: _Plan, engine: Engine) -> list[Integers] | None:
+    """Sums that the engine adds up; None if it cannot."""
+    request = request_of(plan) if isinstance(engine, Adds) else None
+    added = engine.sums(request) if isinstance(engine, Adds) and request is not None else None
+    if request is None or added is None:
+        return None
+    names, (_, rest) = request.names, split_where(plan.recipe.where)
+
+    def place(codes: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        columns = dict(zip(names, codes.T, strict=True))
+        rows = _Rows(plan=plan, codes=columns, count=len(codes), where=rest)
+        return rows.keep, rows.cells
+
+    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    add_groups(plan, request, added, totals, place)
+    return totals
+
+
+def _coded(plan: _Plan, where: Where | None = None) -> tuple[str, ...]:
     """Attributes that decide which rows are counted, and where."""
     made = {each.name: each.of for each in plan.recipe.derived}
     by = [part for name in plan.recipe.by for part in made.get(name, (name,))]
-    return tuple(dict.fromkeys((*by, *plan.recipe.where.attributes)))
+    return tuple(dict.fromkeys((*by, *(where or plan.recipe.where).attributes)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,13 +161,15 @@ class _Rows:
     codes: Mapping[str, npt.NDArray[Any]]
     count: int
     batch: pa.RecordBatch | None = None
+    where: Where | None = None
+    """The conditions that are left to check; all of them if not given."""
     _known: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
     def _placed(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        plan = self.plan
-        keep = plan.recipe.where.holds(self.codes, self.count)
-        for name in _coded(plan):
+        plan, where = self.plan, self.where or self.plan.recipe.where
+        keep = where.holds(self.codes, self.count)
+        for name in _coded(plan, where):
             keep &= self.codes[name] < plan.domain[name].size
         made = {each.name: each for each in plan.recipe.derived}
         cells = np.zeros(self.count, np.int64)
@@ -148,28 +210,41 @@ class _Rows:
             ):  # a warning would reveal that a row is there, even one that WHERE leaves out
                 return made.of.evaluate(self)
         assert self.batch is not None
-        attribute = self.plan.domain[column]
+        attribute = read_as(self.plan.domain, measure)
         if not isinstance(attribute, Measurable):
             return presence(attribute, self.batch.column(column), self.plan.domain.nulls)
-        low, high = bounds_of(attribute)
-        if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
-            wide = measurable(self.plan.domain, column, (measure.low, measure.high))
-            return numbers(wide, self.batch.column(column), self.plan.domain.nulls)
-        return self.numbers(column)  # a measure moves values to its own bounds
+        if attribute == self.plan.domain[column]:
+            return self.numbers(column)
+        return numbers(attribute, self.batch.column(column), self.plan.domain.nulls)
 
 
-def _read(plan: _Plan, engine: Engine, more: tuple[str, ...] = ()) -> Iterator[_Rows]:
-    """Read the rows that count, in one pass."""
+def _encoded(plan: _Plan) -> tuple[str, ...]:
+    """Columns that are read as codes."""
+    made = {each.name: each.of for each in plan.recipe.computed}
+    wanted = [measure.column for measure in plan.measures if measure.column in made]
+    return tuple(dict.fromkeys((*_coded(plan), *(name for each in wanted for name in made[str(each)].coded))))
+
+
+def _columns(plan: _Plan, more: tuple[str, ...] = ()) -> list[str]:
+    """Columns that are read, in this order, by which equal rows of a person are chosen."""
     made = {each.name: each.of for each in plan.recipe.computed}
     wanted = [measure.column for measure in plan.measures if measure.column is not None]
     plain = [name for name in wanted if name not in made]
     read = [name for name in wanted if name in made for name in made[name].columns]
-    coded = dict.fromkeys((*_coded(plan), *(name for name in wanted if name in made for name in made[name].coded)))
-    columns = dict.fromkeys((*coded, *plain, *read, *more))
-    columns = columns or dict.fromkeys(plan.domain.names[:1])  # rows are counted by any column
-    for batch in counted_rows(engine, list(columns), plan.unit):
-        codes = plan.domain.encode(batch, list(coded))
-        yield _Rows(plan=plan, codes=codes, count=batch.num_rows, batch=batch)
+    columns = dict.fromkeys((*_encoded(plan), *plain, *read, *more))
+    return list(columns or dict.fromkeys(plan.domain.names[:1]))  # rows are counted by any column
+
+
+def _texts(plan: _Plan) -> tuple[str, ...]:
+    """Columns that are read as texts: private keys, and the person."""
+    person = plan.unit.person
+    return (*plan.recipe.keys, *([person] if person else []))
+
+
+def _read(plan: _Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[_Rows]:
+    coded = _encoded(plan)
+    for batch in batches:
+        yield _Rows(plan=plan, codes=plan.domain.encode(batch, coded), count=batch.num_rows, batch=batch)
 
 
 class _Numbered:
@@ -188,8 +263,27 @@ class _Numbered:
         return np.asarray(np.array([*table, -1], np.int64)[indices], np.int64)
 
 
+class _Keyed:
+    """Keys and sums of a query with private keys, before keys are chosen."""
+
+    keys: tuple[tuple[str, ...], ...]
+
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        raise NotImplementedError
+
+    def choose(self, selection: KeySelection, source: Source) -> list[int]:
+        """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
+        kept = selection.choose(self.units(), source)
+        return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
+
+    def sums(self, kept: list[int] | None) -> list[Integers]:
+        """Sums over the public groups, and over the keys that were chosen."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gathered:
+class Gathered(_Keyed):
     """All rows that count and that the condition picks: group, key, person, and the numbers of every measure.
 
     Exact; held in memory while a plan runs.
@@ -207,11 +301,6 @@ class Gathered:
         pairs = np.unique(np.stack([self.key, self.who]), axis=1)[0]
         found: list[int] = np.bincount(pairs, minlength=len(self.keys)).tolist()
         return found
-
-    def choose(self, selection: KeySelection, source: Source) -> list[int]:
-        """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
-        kept = selection.choose(self.units(), source)
-        return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
 
     def sums(self, kept: list[int] | None) -> list[Integers]:
         """Sums over the public groups, and over the keys that were chosen."""
@@ -232,14 +321,105 @@ class Gathered:
         return found
 
 
-def gather(plan: _Plan, engine: Engine) -> Gathered:
-    """Hold what a query with persons or private keys needs; a row without a key is left out."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeyedSums(_Keyed):
+    """The same without rows: sums of every key in every public group where it occurs; exact, and addable.
+
+    Attributes:
+        plan: The plan.
+        keys: The keys.
+        counts: Distinct units of each key.
+        cells: A key and a group, one in each row.
+        totals: Of every measure, the sums of each row of `cells`.
+    """
+
+    plan: _Plan
+    keys: tuple[tuple[str, ...], ...]
+    counts: Integers
+    cells: Integers
+    totals: tuple[Integers, ...]
+
+    @classmethod
+    def of(cls, rows: Gathered) -> KeyedSums:
+        """Sum up rows."""
+        cells, which = np.unique(np.stack([rows.key, rows.cells], axis=1), axis=0, return_inverse=True)
+        place = which.reshape(-1).astype(np.int64)
+        alone = replace(rows, plan=_OneKey(rows.plan, len(cells)), cells=place)
+        counts = np.array(rows.units(), np.int64)
+        return cls(plan=rows.plan, keys=rows.keys, counts=counts, cells=cells, totals=tuple(alone.sums(None)))
+
+    def __add__(self, other: KeyedSums) -> KeyedSums:
+        """Add those of other units."""
+        known = {key: at for at, key in enumerate(self.keys)}
+        moved = np.array([known.setdefault(key, len(known)) for key in other.keys], np.int64)
+        counts = np.zeros(len(known), np.int64)
+        counts[: len(self.keys)] = self.counts
+        np.add.at(counts, moved, other.counts)
+        theirs = np.stack([moved[other.cells[:, 0]], other.cells[:, 1]], axis=1)
+        cells, which = np.unique(np.concatenate([self.cells, theirs]), axis=0, return_inverse=True)
+        totals = []
+        for one, more in zip(self.totals, other.totals, strict=True):
+            total = np.zeros((len(cells), one.shape[1]), np.int64)
+            np.add.at(total, which.reshape(-1), np.concatenate([one, more]))
+            totals.append(total)
+        return KeyedSums(plan=self.plan, keys=tuple(known), counts=counts, cells=cells, totals=tuple(totals))
+
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        found: list[int] = self.counts.tolist()
+        return found
+
+    def sums(self, kept: list[int] | None) -> list[Integers]:
+        """Sums over the public groups, and over the keys that were chosen."""
+        chosen = list(range(len(self.keys))) if kept is None else kept
+        places = np.full(len(self.keys), -1, np.int64)
+        places[chosen] = np.arange(len(chosen))
+        at = places[self.cells[:, 0]]
+        target, found = (self.cells[:, 1] * len(chosen) + at)[at >= 0], []
+        for total in self.totals:
+            sums = np.zeros((self.plan.groups * len(chosen), total.shape[1]), np.int64)
+            sums[target] = total[at >= 0]
+            found.append(sums)
+        return found
+
+
+@dataclass(frozen=True)
+class _OneKey:
+    """A plan over other groups."""
+
+    plan: _Plan
+    groups: int
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plan, name)
+
+
+@dataclass(frozen=True)
+class _GatherSums:
+    plan: _Plan
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> KeyedSums:
+        return KeyedSums.of(_gather(self.plan, batches))
+
+
+def gather(plan: _Plan, engine: Engine) -> Gathered | KeyedSums:
+    """Hold what a query with private keys needs; a row without a key is left out.
+
+    Where the engine folds, these are sums for each key that occurs; histograms would be too wide for that.
+    """
+    columns = _columns(plan, _texts(plan))
+    if isinstance(engine, Folds) and sum(measure.width for measure in plan.measures) <= _WIDEST:
+        return engine.fold(_GatherSums(plan), columns, plan.unit)
+    return _gather(plan, counted_rows(engine, columns, plan.unit))
+
+
+def _gather(plan: _Plan, batches: Iterable[pa.RecordBatch]) -> Gathered:
     person, names = plan.unit.person, plan.recipe.keys
     numbered: dict[str, _Numbered] = {name: _Numbered() for name in (*names, *([person] if person else []))}
     tuples: dict[tuple[int, ...], int] = {}
     parts: list[tuple[Any, ...]] = []
     rows_before = 0
-    for rows in _read(plan, engine, (*names, *([person] if person else []))):
+    for rows in _read(plan, batches):
         assert rows.batch is not None
         texts = {name: to(rows.batch.column(name), plan.domain.nulls, name)[rows.keep] for name, to in numbered.items()}
         there = np.ones(rows.cells.size, bool)

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from tacita.domain import Decode, Domain
 from tacita.domain.conditions import Condition
+from tacita.engines.spark.target import SparkTarget
+from tacita.engines.targets import is_address, row_target
 from tacita.errors import InvalidInput
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
@@ -36,7 +38,7 @@ from tacita.synthesize.keys import with_keys
 from tacita.synthesize.kinds import Quantity
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Always, Rules
-from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
+from tacita.synthesize.writing import Progress, check_parts, write_parts
 from tacita.tables.cells import Cells, Projectable
 from tacita.tables.envelope import Envelope
 from tacita.tables.tabular import Tabular
@@ -240,23 +242,31 @@ class Synthesized(Envelope, Tabular):
         key: str | None = None,
         parts: int | None = None,
         progress: Progress | None = None,
+        into: str | None = None,
     ) -> None:
-        """Write rows as .parquet or .csv, atomically: the whole output appears, or none of it.
+        """Write rows as .parquet or .csv, or into a database: the whole output appears, or none of it.
 
         Args:
-            path: Target; with `parts`, a folder of so many files, written in parallel.
+            path: A file, or the address of a database; with `parts`, a folder of so many files, written in parallel;
+                `spark:PATH` for a folder that the executors of a cluster write, each its own parts: the same rows for
+                the same `rng` and parts, however many executors there are.
             rows: Number of rows.
             rng: For the draws.
             policy: How bins are decoded.
             key: The name of a column of new keys, if there should be one: numbers from 1 on, never from data.
-            parts: Number of files; one, without a folder, if not given.
+            parts: Number of files; one, without a folder, if not given; for a cluster by the number of rows.
             progress: Called with the number of rows written; an exception from it stops the writing.
+            into: The new table or collection of a database.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
-        if parts is None:
-            write_file(path, self.batches(rows, rng, policy=policy, key=key), progress)
+        target = row_target(path, into) if parts is None or is_address(path) else None
+        if isinstance(target, SparkTarget):
+            parts = target.parts_of(rows) if parts is None else parts
+        if target is not None and parts is None:
+            target.write(self.batches(rows, rng, policy=policy, key=key), progress)
             return
+        assert parts is not None
         check_parts(parts)
         sizes = [rows // parts + (place < rows % parts) for place in range(parts)]
         firsts = [1 + sum(sizes[:place]) for place in range(parts)]
@@ -264,6 +274,9 @@ class Synthesized(Envelope, Tabular):
             partial(self._drawn, size, child, policy, key, first)
             for size, child, first in zip(sizes, rng.spawn(parts), firsts, strict=True)
         ]
+        if isinstance(target, SparkTarget):
+            target.write_parts(draws)
+            return
         write_parts(path, draws, progress)
 
     def _drawn(

@@ -1,4 +1,4 @@
-"""Rows on their way to disk: one file, or a folder of parts that are written side by side. Whole, or not at all."""
+"""Rows as one file, or as a folder of parts that are written side by side. Whole, or not at all."""
 
 from __future__ import annotations
 
@@ -9,33 +9,27 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from tacita import check
-from tacita.common.progress import step
 from tacita.common.whole import whole
+from tacita.engines.targets import SUFFIXES, FileTarget, Progress, is_address, write_batches
 from tacita.errors import InvalidInput
 
-__all__ = ["Progress", "check_parts", "check_target", "write_file", "write_parts"]
+__all__ = ["Progress", "check_folder", "check_parts", "write_file", "write_parts"]
 
-Progress = Callable[[int], None]
-"""Called with the number of rows written so far; an exception from it stops the writing and leaves nothing behind."""
-
-_KINDS = (".csv", ".parquet")
 _MOST_PARTS = 10_000
 _LOOK = 0.2  # seconds between two looks at how far the parts are
 
 
-def check_target(path: str | Path, *, folder: bool = False) -> Path:
-    """Return the path if rows may be written there, else raise; called before anything is paid for."""
+def check_folder(path: str | Path) -> Path:
+    """Return the path if a folder of parts may be written there, else raise; called before anything is paid for."""
+    if is_address(path):
+        raise InvalidInput("a database has no folder of parts", field="parts", hint="Leave out --parts")
     target = Path(path)
-    if target.suffix.lower() not in _KINDS:
+    if target.suffix.lower() not in SUFFIXES:
         raise InvalidInput("must end in .csv or .parquet", field="path", value=target)
-    if folder and target.exists():
+    if target.exists():
         raise InvalidInput("exists already: a folder of parts is never mixed with another", field="path", value=target)
-    if not folder and target.is_dir():
-        raise InvalidInput("is a folder", field="path", value=target)
     return target
 
 
@@ -47,13 +41,7 @@ def check_parts(parts: int) -> int:
 
 def write_file(path: str | Path, batches: Iterator[pa.Table], progress: Progress | None = None) -> None:
     """Write batches as one file, which appears when it is whole."""
-    target = check_target(path)
-    step("writing rows")
-    try:
-        with whole(target) as unfinished:
-            _write(unfinished, target.suffix.lower(), batches, progress or _silent)
-    except OSError as error:
-        raise _refusal(target, error) from None
+    FileTarget(path).write(batches, progress)
 
 
 def write_parts(
@@ -66,7 +54,7 @@ def write_parts(
         parts: Each gives the batches of one file, when it is its turn.
         progress: Called from the caller's thread.
     """
-    target = check_target(path, folder=True)
+    target = check_folder(path)
     kind = target.suffix.lower()
     written, stop = [0] * len(parts), threading.Event()
 
@@ -76,7 +64,7 @@ def write_parts(
             if stop.is_set():
                 raise _Stopped
 
-        _write(unfinished / f"part-{place:05d}{kind}", kind, parts[place](), count)
+        write_batches(unfinished / f"part-{place:05d}{kind}", kind, parts[place](), count)
 
     try:
         with whole(target) as unfinished, ThreadPoolExecutor(max(1, min(len(parts), os.cpu_count() or 1))) as pool:
@@ -99,17 +87,6 @@ def write_parts(
 
 class _Stopped(Exception):
     """Another part failed, or the caller wants no more."""
-
-
-def _write(path: Path, kind: str, batches: Iterator[pa.Table], progress: Progress) -> None:
-    first = next(batches)
-    make = pq.ParquetWriter if kind == ".parquet" else pa_csv.CSVWriter
-    with make(path, first.schema) as writer:
-        writer.write_table(first)
-        progress(rows := first.num_rows)
-        for batch in batches:
-            writer.write_table(batch)
-            progress(rows := rows + batch.num_rows)
 
 
 def _silent(_: int) -> None:

@@ -35,6 +35,7 @@ from tacita.tables.recoding import OTHER, SUPPRESSED, Axis, Recoding
 from tacita.tables.table import Table
 from tacita.tables.workload import Workload
 from tacita.testing.reference import reference_counts, reference_rows, spell
+from tacita.testing.sums import SumsContract, random_plan
 
 __all__ = ["HOSTILE", "EngineContract", "domains_and_tables", "hostile_table"]
 
@@ -57,7 +58,7 @@ def cells_of(table: Table) -> dict[tuple[int, ...], int]:
     return {tuple(row): int(count) for row, count in zip(codes.tolist(), counts.tolist(), strict=True)}
 
 
-class EngineContract:
+class EngineContract(SumsContract):
     """Tests that every engine must pass; a subclass defines how an engine is made."""
 
     hostile: ClassVar[Sequence[str]] = ("whole", "real", "narrow", "cents", "words", "days", "truth", "times")
@@ -584,6 +585,23 @@ class EngineContract:
         """Count extreme values of every type, in wide and narrow bins: TACITA_FUZZ_TABLES=440 tries more of them."""
         domain, table = hostile_table(random.Random(seed), self.hostile)
         self.agree(domain, table, max_rows=1 + seed % 3 if domain.person else None, ways=2)
+
+    @EXAMPLES
+    @given(st.data(), st.randoms(use_true_random=False))
+    def test_sums_of_any_table(self, data: st.DataObject, rng: random.Random) -> None:
+        domain, table = data.draw(domains_and_tables())
+        plan = random_plan(domain, rng)
+        if plan is not None:
+            self.sums_agree(self.make(domain, table), table, plan)
+
+    @pytest.mark.parametrize("seed", range(int(os.environ.get("TACITA_FUZZ_TABLES", "12"))))
+    def test_sums_of_hostile_tables(self, seed: int) -> None:
+        rng = random.Random(1000 + seed)
+        domain, table = hostile_table(rng, self.hostile)
+        engine, plans = self.make(domain, table), [random_plan(domain, rng) for _ in range(4)]
+        for plan in plans:
+            if plan is not None:
+                self.sums_agree(engine, table, plan)
 
 
 # -- hostile tables ------------------------------------------------------------------------------------------

@@ -356,3 +356,20 @@ def test_auditing_what_is_broken():
     found = run("audit", "--broken", "--trials", "60000")
     assert found.code == 0, found.out
     assert found.out.count("breach") == 16
+
+
+def test_a_sample_of_each_table(folder):
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "50", "--json")
+    found = json.loads(run("assess", "fresh.csv", *arguments, "--sample", "300").out)
+    assert [(each["table"], each["rows"], each["of"]) for each in found["samples"]] == [
+        ("real rows", 300, 600),
+        ("released rows", 300, 600),
+        ("rows held back", 300, 400),
+    ]
+    assert (found["people"], found["rows"], found["control"]) == (300, 300, 300)
+    whole = json.loads(run("assess", "fresh.csv", *arguments, "--sample", "0").out)
+    assert whole == json.loads(run("assess", "fresh.csv", *arguments).out)
+    for more in (("--route", "sex,ill"), ("--scenario", "s.yaml", "--same-order")):
+        refused = run("assess", "fresh.csv", *arguments, "--sample", "300", *more)
+        assert "a sample would part them" in refused.err
+    assert "sample: must be" in run("assess", "fresh.csv", *arguments, "--sample", "-1").err

@@ -2,4 +2,4 @@ from .in_mongo import InMongo
 
 
 class TestGrouped(InMongo):
-    pass
+    adds = frozenset({"rows"})

@@ -38,7 +38,7 @@ class InPostgres(EngineContract):
 
 
 class TestPushedDown(InPostgres):
-    pass
+    adds = frozenset({"rows", "persons"})
 
 
 class TestStreamed(InPostgres):

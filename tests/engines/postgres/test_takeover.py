@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import psycopg
+import pyarrow as pa
 import pytest
 
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.engines.postgres import PostgresEngine
+from tacita.engines.postgres.target import PostgresTarget
 from tacita.privacy.unit import Unit
+from tacita.query import Aggregate
+from tacita.query.summing import exact_sums, request_of
 from tacita.tables.workload import Workload
+from tacita.testing.sums import plan_of
 
 pytestmark = pytest.mark.postgres
 
@@ -76,6 +81,25 @@ def test_rows_and_the_check_run_no_function_of_a_stranger(url: str) -> None:
     engine = PostgresEngine(DOMAIN, url, "t")
     assert sum(batch.num_rows for batch in engine.rows(["x", "y"])) == 4
     assert engine.check().fits
+
+
+def test_sums_run_no_function_of_a_stranger(url: str) -> None:
+    wanted = [Aggregate(kind="var", column="x"), Aggregate(kind="quantile", column="x", q=0.5)]
+    plan = plan_of(DOMAIN, wanted, ["y"], max_rows=2)
+    engine, request = PostgresEngine(DOMAIN, url, "t"), request_of(plan)
+    assert request is not None
+    assert engine.sums(request) is not None
+    assert int(exact_sums(plan, engine)[0].sum()) == 4 << 20
+
+
+def test_writing_runs_no_function_of_a_stranger(url: str) -> None:
+    with psycopg.connect(url.replace("counter@", "postgres@"), autocommit=True) as owner:
+        owner.execute("GRANT CREATE ON SCHEMA public TO counter")
+    target = PostgresTarget(url, "made")
+    target.check(["x"])
+    target.write(iter([pa.table({"x": [1, 2], "y": ["a", None]})]))
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT pg_catalog.count(*) FROM public.made").fetchone() == (2,)
 
 
 def test_the_path_is_set_beside_options_of_the_address(url: str) -> None:

@@ -88,6 +88,15 @@ def test_answers_of_many_tasks_are_added_up_by_executors(
     same_as_local(SparkEngine(DOMAIN, [*folder.iterdir()], keep=False), folder, DOMAIN, 2)
 
 
+def test_a_path_from_here_is_the_same_file_for_executors(
+    folder: Path, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    for source in (f"spark:{folder.name}", f"spark:{folder.name}/0.parquet"):
+        here = LocalEngine(DOMAIN, source.removeprefix("spark:"))
+        assert connect(source, DOMAIN).project(NAMES[:2]) == here.project(NAMES[:2])
+
+
 def test_text_of_a_dialect(tmp_path: Path, session: Any) -> None:
     domain = Domain(
         person="who",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from tacita.anonymize.masking.pram import PramMatrix
 from tacita.anonymize.masking.utility import Change
+from tacita.engines.targets import row_target
 from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
 from tacita.tables.tabular import Tabular
@@ -82,6 +84,10 @@ class Masked(Tabular):
     warnings: tuple[str, ...]
     simulated: bool
     persons: bool
+
+    def write(self, place: str | Path, into: str | None = None) -> None:
+        """Write the rows as .parquet or .csv, or into a new table `into` of a database, given by its address."""
+        row_target(place, into).write(iter([self.rows]))
 
     @property
     def guarantee(self) -> str:

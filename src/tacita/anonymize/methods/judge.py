@@ -172,11 +172,19 @@ def people_of(distinct: DistinctRows, *, values: bool) -> People:
         start, person = _lists(place[shared], m), who[shared]
     value_start, value, value_count = np.zeros(m + 1, np.int64), empty, empty
     pair_start, pair, pair_value = np.zeros(m + 1, np.int64), empty, empty
-    if values:
-        # one entry for each item, person and value; without a person's key each row is a person of its own
-        who = rows if distinct.persons is None else distinct.persons
-        span = max(int(offsets[-1]), 1)
-        keyed = [distinct_pairs(distinct.of_row[part] * span + codes[part] + offset, who[part])
+    if values and distinct.persons is None:  # each row is a person of its own
+        span, times = max(int(offsets[-1]), 1), None if distinct.times is None else distinct.times[part]
+        each = [distinct.of_row[part] * span + codes[part] + offset
+                for codes, offset in zip(distinct.values, offsets, strict=False)]  # fmt: skip
+        cells, which = np.unique(np.concatenate(each) if each else empty, return_inverse=True)
+        weights = None if times is None else np.tile(times, len(each))
+        counts = np.bincount(which.reshape(-1), weights=weights, minlength=len(cells))
+        value_start, value, value_count = _lists(cells // span, m), cells % span, counts.astype(np.int64)
+    elif values:
+        # one entry for each item, person and value
+        persons, span = distinct.persons, max(int(offsets[-1]), 1)
+        assert persons is not None
+        keyed = [distinct_pairs(distinct.of_row[part] * span + codes[part] + offset, persons[part])
                  for codes, offset in zip(distinct.values, offsets, strict=False)]  # fmt: skip
         place = np.concatenate([keys for keys, _ in keyed]) if keyed else empty
         who = np.concatenate([persons for _, persons in keyed]) if keyed else empty
@@ -199,7 +207,7 @@ def people_of(distinct: DistinctRows, *, values: bool) -> People:
         pair_value=pair_value,
         persons=int(person.max(initial=-1)) + 1,
         pairs=int(pair.max(initial=-1)) + 1,
-        rows=np.bincount(distinct.of_row[part], minlength=m).astype(np.int64),
+        rows=distinct.leaving,
         population=distinct.rows,
     )
 

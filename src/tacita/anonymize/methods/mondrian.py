@@ -112,7 +112,7 @@ class Mondrian:
             raise InvalidInput(
                 "holds no condition but k and suppresses nothing", field="mode", value=self.mode, hint="Use strict"
             )
-        if distinct.people != len(distinct.of_row):
+        if distinct.people != int(distinct.rows.sum()):
             raise InvalidInput("needs one row for each person", field="mode", value=self.mode, hint="Use strict")
         if self.mode == "legacy":
             if any(tree is not None for tree in distinct.trees):

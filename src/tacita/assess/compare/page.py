@@ -10,6 +10,7 @@ from pathlib import Path
 from tacita.assess.assessment import Assessment
 from tacita.assess.compare.comparison import Comparison, Result
 from tacita.assess.compare.trials import LEVEL
+from tacita.assess.sample import sentence_of
 from tacita.assess.utility.marginals import Margins
 from tacita.common.whole import write_text
 from tacita.figures.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
@@ -25,6 +26,8 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
     lead = f"{found.headline} {_lost(found.margins)}A small risk is what these attacks found; it is not a guarantee."
     if found.releases > 1:
         lead += f" Of the {found.releases} tables, most attacks look at the first."
+    if found.samples:
+        lead += f" {sentence_of(found.samples)}"
     if promise:
         lead += f" What is promised: {promise}."
     facts = [

@@ -23,6 +23,7 @@ from tacita.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacita.assess.disclosure import Belongs
+    from tacita.assess.sample import Sampled
     from tacita.assess.tracks import Route
 
 __all__ = ["assess", "compare", "read_table"]
@@ -35,6 +36,24 @@ def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
     if table is None and "://" not in source and Path(source).exists():
         return read_table(source, domain)
     return pa.Table.from_batches(list(connect(source, domain, table).rows(domain.countable)))
+
+
+def _size(sample: int | None, *, together: bool) -> int:
+    """Return how many rows of each table are looked at; 0 for all."""
+    from tacita.assess.sample import SAMPLE
+
+    if together and sample:
+        raise InvalidInput("rows belong together here, and a sample would part them", field="sample", value=sample)
+    return (0 if together else SAMPLE) if sample is None else sample
+
+
+def _sample(source: str, domain: Domain, table: str | None, size: int, seed: int, what: str) -> Sampled:
+    """Read some rows: as `_table`, without holding all where they need not be held."""
+    from tacita.assess.sample import sample_rows, sample_table
+
+    if table is None and "://" not in source and Path(source).exists():
+        return sample_table(read_table(source, domain), size, seed, what)
+    return sample_rows(connect(source, domain, table), domain.countable, size, seed, what)
 
 
 def read_table(source: str, domain: Domain | None = None) -> pa.Table:
@@ -137,6 +156,13 @@ def assess(
     ] = False,
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            help="Rows of each table to look at, chosen uniformly where the rows are; 0 for all. By default 1000000, "
+            "and all where rows belong together: for a scenario and for trajectories.",
+        ),
+    ] = None,
     table: TableName = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page.")] = None,
     json: Json = False,
@@ -153,6 +179,7 @@ def assess(
     from tacita.assess.frame import read_frame
     from tacita.assess.origins import Origins
     from tacita.assess.scenario import Scenario
+    from tacita.assess.tracks import route_of
     from tacita.learn.models import read_model
     from tacita.tables.release import Releases
 
@@ -175,8 +202,12 @@ def assess(
         raise InvalidInput("is for a scenario", field="same-order" if same_order else "origins", hint="Give --scenario")
     domain = Domain.read(schema)
     rng = np.random.default_rng(seed)
-    people, released = _table(real, domain, table), [_table(each, domain) for each in release or []]
-    held = None if control is None else _table(control, domain, table)
+    size = _size(sample, together=scenario is not None or route is not None or route_of(domain) is not None)
+    samples = [_sample(real, domain, table, size, seed, "real rows")]
+    samples += [_sample(each, domain, None, size, seed + 1, "released rows") for each in release or []]
+    samples += [_sample(each, domain, table, size, seed + 2, "rows held back") for each in [control] if each]
+    people, *others = [each.rows for each in samples]
+    released, held = (others[:-1], others[-1]) if control else (others, None)
     belongs: Belongs | None = "same rows" if same_order else None
     if origins is not None:
         belongs = Origins.read(origins).belongs(domain, real=people, released=released)
@@ -207,6 +238,7 @@ def assess(
         options=options,
         belongs=belongs,
         population=everybody,
+        samples=samples,
         progress=show.shares("assessing"),
     )
     if report is not None:

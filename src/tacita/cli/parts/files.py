@@ -1,20 +1,50 @@
-"""Files that commands write: the suffix names the format, and is checked before anything is charged."""
+"""Files and databases that commands write to: checked before anything is charged.
+
+The suffix of a file names its format; rows may also go into a new table of a database.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from tacita.engines.targets import RowTarget, row_target
 from tacita.errors import InvalidInput, TacitaError
 
 if TYPE_CHECKING:
     from tacita.query.answer import Answer
     from tacita.tables.release import Releases
 
-__all__ = ["JSON", "PAGE", "ROWS", "SCHEMA", "TABLES", "check_files", "paid_already", "write_answer"]
+__all__ = [
+    "JSON",
+    "PAGE",
+    "ROWS",
+    "SCHEMA",
+    "TABLES",
+    "Into",
+    "RowsOutput",
+    "check_files",
+    "paid_already",
+    "rows_target",
+    "write_answer",
+]
 
+RowsOutput = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Output of the rows: .csv, .parquet, a database (postgresql://…, mongodb://…), "
+        "or a folder that a cluster writes (spark:PATH).",
+    ),
+]
+Into = Annotated[
+    str | None, typer.Option("--into", help="The new table or collection, where the output is a database.")
+]
 ROWS = (".csv", ".parquet")
 TABLES = (".csv", ".parquet", ".json", ".xlsx")
 JSON = (".json",)
@@ -43,6 +73,21 @@ def check_files(suffixes: Sequence[str] | None = None, /, **paths: Path | None) 
             raise InvalidInput("its folder must exist", field=field, value=path)
         if path.is_dir():
             raise InvalidInput("is a folder", field=field, value=path)
+
+
+def rows_target(output: str, into: str | None) -> RowTarget:
+    """Return where rows are written; refuse what is neither a file nor a database.
+
+    Call its `check` with the columns when they are known, and before anything is charged.
+
+    Args:
+        output: A file, or the address of a database.
+        into: The new table of a database.
+    """
+    target = row_target(output, into)
+    if target.path is not None:
+        check_files(ROWS, output=target.path)
+    return target
 
 
 @contextmanager

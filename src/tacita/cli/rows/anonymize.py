@@ -9,7 +9,7 @@ import pyarrow as pa
 import typer
 from rich.markup import escape
 
-from tacita.anonymize.anonymize import Anonymize, Anonymized
+from tacita.anonymize.anonymize import Anonymize, Anonymized, AnonymizedFiles
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.criteria.criterion import Criterion
 from tacita.anonymize.criteria.registry import all_parameters
@@ -19,16 +19,17 @@ from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_optio
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.anonymize.quasi import joined
 from tacita.cli.parts import show
-from tacita.cli.parts.files import PAGE, ROWS, check_files
+from tacita.cli.parts.files import PAGE, Into, RowsOutput, check_files, rows_target
 from tacita.cli.parts.generated import with_options
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.common.number_text import number
 from tacita.domain import Domain
 from tacita.engines.connect import connect
+from tacita.engines.spark.address import is_spark
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.report.report import Section, write
-from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]
 
@@ -45,7 +46,7 @@ _METHOD = Parameter(name="method", type=one_of(METHODS), default=DEFAULT_METHOD,
 def anonymize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output file of the rows: .csv or .parquet.")],
+    output: RowsOutput,
     qi: Annotated[
         str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
     ] = None,
@@ -65,6 +66,7 @@ def anonymize(
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
     ] = None,
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -77,8 +79,10 @@ def anonymize(
 
     [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
     """
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     check_files(PAGE, report=report)
+    if isinstance(target, SparkTarget) and not is_spark(data):
+        raise InvalidInput("only Spark writes rows where they are", field="output", hint="Write a file")
     domain = Domain.read(schema)
     recipe = Anonymize(
         conditions=Conditions.of({each.name: chosen[each.name] for each in all_parameters()}),
@@ -91,27 +95,41 @@ def anonymize(
         method=make_method(chosen["method"], {each.name: chosen[each.name] for each in all_options()}),
     )
     plan = recipe.prepare(domain)
+    target.check(plan.leaving)
     everyone = None if population is None else _everyone(population, domain, plan.quasi)
-    result = plan.run(engine_of(data, domain, table), population=everyone)
-    warnings = (
-        *result.warnings,
-        *log_release(
-            state,
-            dataset=dataset_name(dataset, data, table),
-            kind="k-anonymous",
-            recipe=result.recipe,
-            attributes=result.rows.column_names,
-            classes=result.rows.select(plan.quasi),
-            recipient=recipient,
-        ),
-    )
-    write_file(output, iter([result.rows]))
+    engine = engine_of(data, domain, table)
+    warnings: list[str] = []
+
+    def log(result: Anonymized | AnonymizedFiles) -> None:
+        warnings.extend(result.warnings)
+        warnings.extend(
+            log_release(
+                state,
+                dataset=dataset_name(dataset, data, table),
+                kind="k-anonymous",
+                recipe=result.recipe,
+                attributes=result.columns,
+                classes=result.rows.select(plan.quasi) if isinstance(result, Anonymized) else result.classes,
+                recipient=recipient,
+            )
+        )
+
+    result: Anonymized | AnonymizedFiles
+    if isinstance(target, SparkTarget):
+        if everyone is not None:
+            raise InvalidInput("is measured for rows in memory only", field="population", hint="Write a file")
+        result = plan.write(engine, output, before=log)
+    else:
+        result = plan.run(engine, population=everyone)
+        log(result)
+        target.write(iter([result.rows]))
     if report is not None:
-        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result, warnings))
+        title = f"{result.size:,} rows in {target.name}"
+        write(report, "Anonymized rows", title, _sections(result, tuple(warnings)))
     if json:
         show.print_json(result.as_dict() | {"warnings": list(warnings)})
         return
-    for section in _sections(result, warnings):
+    for section in _sections(result, tuple(warnings)):
         show.grid(section.title, ("", ">"), section.facts)
     for warning in warnings:
         show.say(f"[yellow]{escape(warning)}[/]")
@@ -133,7 +151,7 @@ def _hierarchy(text: str) -> tuple[str, TreeMaker]:
     return name, read_hierarchy(path)
 
 
-def _sections(result: Anonymized, warnings: tuple[str, ...]) -> list[Section]:
+def _sections(result: Anonymized | AnonymizedFiles, warnings: tuple[str, ...]) -> list[Section]:
     """Build the sections about the conditions that hold and the information loss, for the terminal and the page."""
     found, lost = result.achieved, result.loss
     figures = [(criterion, *figure) for criterion in result.asked.criteria for figure in found.figures(criterion)]

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from tacita.cli.parts import show
-from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
+from tacita.cli.parts.files import JSON, PAGE, Into, RowsOutput, check_files, paid_already, rows_target
 from tacita.cli.parts.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
 from tacita.client.holder import HolderClient, read_holders, read_token
 from tacita.common.number_text import number
@@ -26,7 +26,6 @@ from tacita.synthesize.federated.analyst import Fit, takes_mixture
 from tacita.synthesize.federated.planning import plan_run
 from tacita.synthesize.federated.terms import SHARING, Overlap, Sharing
 from tacita.synthesize.result import Synthesized
-from tacita.synthesize.writing import check_target
 
 __all__ = ["app"]
 
@@ -111,7 +110,7 @@ def run(
     method: Annotated[
         Sharing, typer.Option(help="Answers that holders share: SL1 tables, SL2 votes and tables, SL3 models.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
+    output: RowsOutput,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
@@ -133,6 +132,7 @@ def run(
     deadline: Annotated[float, typer.Option(help="Seconds that holders have for each step.", min=0.1)] = 60.0,
     fit: Annotated[Fit, typer.Option(help="Model fitted to the tables of SL1.")] = "auto",
     decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
+    into: Into = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     json: Json = False,
@@ -141,10 +141,9 @@ def run(
 
     [dim]tacita federate run --holders holders.yaml -s people.yaml --method SL2 --epsilon 1 -o made.parquet[/]
     """
-    check_target(output)
+    place = rows_target(output, into)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    check_files(ROWS, output=output)
     check_files(JSON, model=model)
     check_files(PAGE, report=report)
     domain, addresses = Domain.read(schema), read_holders(holders)
@@ -165,6 +164,7 @@ def run(
         people=people,
     )
     takes_mixture(terms, domain, fit)
+    place.check(terms.attributes)
     clients = {
         address.name: HolderClient(address.url, read_token(address.token_file), timeout=deadline, patience=deadline)
         for address in addresses
@@ -181,10 +181,10 @@ def run(
         if model is not None:  # first, since everything else can be derived from it
             write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
-        result.write(output, wanted, np.random.default_rng(), policy=decode)
+        result.write(output, wanted, np.random.default_rng(), policy=decode, into=into)
         sections = _sections(result, terms, wanted)
         if report is not None:
-            write(report, "Synthetic rows of several holders", f"{wanted:,} rows in {output.name}", sections)
+            write(report, "Synthetic rows of several holders", f"{wanted:,} rows in {place.name}", sections)
     if json:
         plain = {key: value for key, value in result.as_dict().items() if key != "model"}
         show.print_json(plain | {"rows": wanted, "run": terms.run})

@@ -21,13 +21,14 @@ from tacita.anonymize.streams.events import AnonymizedEvents, AnonymizeEvents, E
 from tacita.anonymize.streams.micro_batches import MicroBatches
 from tacita.anonymize.streams.times import check_time, whole_times
 from tacita.cli.parts import show
-from tacita.cli.parts.files import ROWS, check_files
+from tacita.cli.parts.files import Into, RowsOutput, rows_target
 from tacita.cli.parts.generated import with_options
 from tacita.cli.parts.lines import Arriving, print_rows
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.common.number_text import number
 from tacita.domain import Domain
+from tacita.engines.targets import RowTarget
 from tacita.errors import DataError, InvalidInput
 from tacita.synthesize.writing import write_file
 
@@ -44,13 +45,17 @@ Time = Annotated[str, typer.Option(help="Attribute with the time of a row: a who
 def events(
     data: Annotated[str, typer.Argument(help="A file, a folder or postgresql://…; - reads CSV from standard input.")],
     schema: SchemaFile,
-    output: Annotated[str, typer.Option("--output", "-o", help="File for the rows: .csv or .parquet; - prints them.")],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="Output of the rows: .csv, .parquet, or a database; - prints them."),
+    ],
     time: Time,
     values: Annotated[str, typer.Option(help="Attributes that a person shows: page,region.")],
     z: Annotated[int, typer.Option("--z", help="Least people who showed the same values.")],
     window: Annotated[
         int, typer.Option(help="Time for which a showing counts, in the unit of the time; days for a date.")
     ],
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -81,12 +86,13 @@ def events(
             show.note(warning)
         _pass_through(plan)
         return
-    check_files(ROWS, output=Path(output))
+    target = rows_target(output, into)
+    target.check(plan.leaving)
     made = plan.run(engine_of(data, domain, table))
     facts = [("suppressed", number(made.as_dict()["suppressed"], share=True))]
     _finish(
         made,
-        Path(output),
+        target,
         facts,
         kind="events",
         data=data,
@@ -117,7 +123,7 @@ def _pass_through(plan: EventsPlan) -> None:
 def sets(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the rows: .csv or .parquet.")],
+    output: RowsOutput,
     item: Annotated[str, typer.Option(help="Attribute with the item of a row; a person's items are a set.")],
     k: Annotated[int, typer.Option("--k", help="Least people who share a combination.")],
     m: Annotated[int, typer.Option("--m", help="Most items that an attacker may know.")] = 2,
@@ -126,6 +132,7 @@ def sets(
         float | None,
         typer.Option(help="Most share of items that may be left out; without a hierarchy all, with one none."),
     ] = None,
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -136,11 +143,13 @@ def sets(
 
     [dim]tacita log sets baskets.csv -s baskets.yaml --item product --k 10 --m 2 -o out.csv[/]
     """
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     domain = Domain.read(schema)
     tree = None if hierarchy is None else _items(hierarchy)
     recipe = AnonymizeSets(item=item, k=k, m=m, hierarchy=tree, suppress=suppress)
-    made = recipe.prepare(domain).run(engine_of(data, domain, table))
+    plan = recipe.prepare(domain)
+    target.check(plan.leaving)
+    made = plan.run(engine_of(data, domain, table))
     facts = [
         ("sets", f"{made.sets:,}"),
         ("people who share the rarest combination", f"{made.made.support or 0:,}"),
@@ -150,7 +159,7 @@ def sets(
     ]
     _finish(
         made,
-        output,
+        target,
         facts,
         kind="sets",
         data=data,
@@ -284,7 +293,7 @@ def _write_batch(made: Anonymized, path: Path, state: str | None, dataset: str, 
 
 def _finish(
     made: AnonymizedEvents | ReleasedSets,
-    output: Path,
+    target: RowTarget,
     facts: list[tuple[str, str]],
     *,
     kind: str,
@@ -305,11 +314,11 @@ def _finish(
         classes=made.rows,
         recipient=recipient,
     )
-    write_file(output, iter([made.rows]))
+    target.write(iter([made.rows]))
     if json:
         show.print_json(made.as_dict() | {"warnings": list(warnings)})
         return
-    show.grid(f"{made.rows.num_rows:,} rows in {output.name}", ("", ">"), facts)
+    show.grid(f"{made.rows.num_rows:,} rows in {target.name}", ("", ">"), facts)
     for warning in warnings:
         show.say(f"[yellow]{escape(warning)}[/]")
     show.say(_NOTE)

@@ -15,7 +15,7 @@ from tacita.anonymize.masking.registry import step_parameters
 from tacita.anonymize.masking.text import read_steps, read_yaml
 from tacita.anonymize.masking.utility import Change, Moments
 from tacita.cli.parts import show
-from tacita.cli.parts.files import PAGE, ROWS, check_files
+from tacita.cli.parts.files import PAGE, Into, RowsOutput, check_files, rows_target
 from tacita.cli.parts.generated import with_options
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
@@ -24,7 +24,6 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SecureSource
 from tacita.report.report import Section, write
-from tacita.synthesize.writing import write_file
 
 __all__ = ["mask"]
 
@@ -35,7 +34,7 @@ _FOR_OWNER = "Utility compares exact rows with released ones: for the owner, not
 def mask(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output file of the rows: .csv or .parquet.")],
+    output: RowsOutput,
     plan: Annotated[
         Path | None, typer.Option(help="Steps in order, in a YAML or JSON file, instead of the options above.")
     ] = None,
@@ -43,6 +42,7 @@ def mask(
         str | None, typer.Option(help="Weight of rows: released unchanged; utility is shown weighted too.")
     ] = None,
     keep: Annotated[str | None, typer.Option(help="Other attributes to release unchanged: region,year.")] = None,
+    into: Into = None,
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -57,7 +57,7 @@ def mask(
 
     [dim]tacita mask people.csv -s people.yaml --microaggregate income,age=5 --pram job=0.8 -o out.csv[/]
     """
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     check_files(PAGE, report=report)
     domain = Domain.read(schema)
     recipe = Mask(
@@ -65,7 +65,9 @@ def mask(
         weight=weight,
         keep=() if keep is None else tuple(part.strip() for part in keep.split(",") if part.strip()),
     )
-    made = recipe.prepare(domain).run(engine_of(data, domain, table), SecureSource())
+    prepared = recipe.prepare(domain)
+    target.check(prepared.leaving)
+    made = prepared.run(engine_of(data, domain, table), SecureSource())
     warnings = (
         *made.warnings,
         *log_release(
@@ -78,10 +80,10 @@ def mask(
             recipient=recipient,
         ),
     )
-    write_file(output, iter([made.rows]))
+    target.write(iter([made.rows]))
     sections = _sections(made, warnings)
     if report is not None:
-        write(report, "Masked rows", f"{made.rows.num_rows:,} rows in {output.name}", sections)
+        write(report, "Masked rows", f"{made.rows.num_rows:,} rows in {target.name}", sections)
     if json:
         show.print_json(made.as_dict() | {"warnings": list(warnings)})
         return

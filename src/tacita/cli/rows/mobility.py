@@ -11,7 +11,7 @@ import typer
 
 from tacita import check
 from tacita.cli.parts import show
-from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
+from tacita.cli.parts.files import JSON, PAGE, ROWS, Into, RowsOutput, check_files, paid_already, rows_target
 from tacita.cli.parts.options import (
     Again,
     Data,
@@ -32,6 +32,7 @@ from tacita.common.number_text import number
 from tacita.common.progress import step
 from tacita.common.whole import write_text
 from tacita.domain import Domain
+from tacita.engines.targets import RowTarget
 from tacita.errors import InvalidInput
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
@@ -181,7 +182,7 @@ def communities(
 def generate(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the tap records: .csv or .parquet.")],
+    output: RowsOutput,
     account: Annotated[
         str | None, typer.Option("--account", "-a", help="The account that pays; its unit is person:CARD:MOST_TRIPS.")
     ] = None,
@@ -205,6 +206,7 @@ def generate(
     least: Annotated[int, typer.Option(help="With --unprotected: distinct cards that an edge needs.", min=1)] = 5,
     places: PlacesFile = None,
     columns: Columns = None,
+    into: Into = None,
     table: TableName = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show tables, errors and cost; reads no data.")
@@ -222,8 +224,9 @@ def generate(
 
     [dim]tacita mobility generate taps.csv -s schema.yaml --places places.csv -a city --epsilon 1 -o out.parquet[/]
     """
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     check_files(JSON, model=model, statement=statement)
+    target.check()
     check.whole(cards, "cards", least=0, optional=True)
     if unprotected:
         if account is not None or epsilon is not None or rho is not None or statement is not None:
@@ -231,8 +234,8 @@ def generate(
             raise InvalidInput(rule, field="unprotected")
         made = _walk(data, schema, places, columns, table, topics, least)
         wanted = round(made.people) if cards is None else cards
-        _write(made, output, wanted, model)
-        _show(made, wanted, output, json, {})
+        _write(made, target, wanted, model)
+        _show(made, wanted, target, json, {})
         return
     if account is None:
         raise InvalidInput("must be given: the account that pays", field="account", hint="Or use --unprotected")
@@ -260,7 +263,7 @@ def generate(
     made = session.ask(plan, purpose="mobility", key=key)
     with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
         wanted = options.rows(made)
-        _write(made, output, wanted, model)
+        _write(made, target, wanted, model)
         if statement is not None:
             state_of(
                 event=made.event,
@@ -270,10 +273,10 @@ def generate(
                 delta=delta,
                 guarantee="central differential privacy",
                 public=options.public,
-                files={output.name: output},
+                files=None if target.path is None else {target.name: target.path},
                 key=SigningKey.of(Settings.load().home),
             ).write(statement)
-    _show(made, wanted, output, json, {"key": key, "balance": session.balance().as_dict()})
+    _show(made, wanted, target, json, {"key": key, "balance": session.balance().as_dict()})
     if not json:
         show.balance(session.balance())
 
@@ -294,14 +297,14 @@ def _walk(
     return GraphWalk(topics=Recipe(topics=topics), least=least).fit(trips, np.random.default_rng())
 
 
-def _write(made: SyntheticMobility, output: Path, wanted: int, model: Path | None) -> None:
+def _write(made: SyntheticMobility, target: RowTarget, wanted: int, model: Path | None) -> None:
     if model is not None:
         write_text(model, made.to_json())
     advance = show.progress("writing records", round(wanted * 10))
-    made.write(output, wanted, np.random.default_rng(), progress=advance)
+    target.write(made.batches(wanted, np.random.default_rng()), advance)
 
 
-def _show(made: SyntheticMobility, wanted: int, output: Path, json: bool, more: dict[str, object]) -> None:
+def _show(made: SyntheticMobility, wanted: int, target: RowTarget, json: bool, more: dict[str, object]) -> None:
     if json:
         plain = {name: value for name, value in made.as_dict().items() if name not in ("model", "schema")}
         show.print_json(plain | {"cards": wanted} | more)
@@ -313,7 +316,7 @@ def _show(made: SyntheticMobility, wanted: int, output: Path, json: bool, more: 
         ("guarantee", made.guarantee),
         ("who is protected", "no one" if made.guarantee == "none" else made.protected()),
     ]
-    show.grid(f"Synthetic tap records in {output.name}", ("", ""), facts)
+    show.grid(f"Synthetic tap records in {target.name}", ("", ""), facts)
     for note in made.notes:
         show.say(note)
     show.say(made.statement())
@@ -322,21 +325,22 @@ def _show(made: SyntheticMobility, wanted: int, output: Path, json: bool, more: 
 @app.command()
 def draw(
     model: Annotated[Path, typer.Argument(help="A model that `tacita mobility generate --model` wrote.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the tap records: .csv or .parquet.")],
+    output: RowsOutput,
     cards: Annotated[int, typer.Option("--cards", "-n", help="Synthetic cards.", min=0)],
+    into: Into = None,
 ) -> None:
     """Draw more synthetic cards from a released model; costs nothing."""
     from tacita.synthesize.mobility.result import SyntheticMobility
 
-    check_files(ROWS, output=output)
+    target = rows_target(output, into)
     try:
         made = SyntheticMobility.from_json(model.read_text(encoding="utf-8"))
     except InvalidInput:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise InvalidInput("cannot be read as a model of tap records", field="model", value=model) from None
-    _write(made, output, cards, None)
-    _show(made, cards, output, False, {})
+    _write(made, target, cards, None)
+    _show(made, cards, target, False, {})
 
 
 @app.command()

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from tacita.cli.parts import show
-from tacita.cli.parts.files import ROWS, TABLES, check_files
+from tacita.cli.parts.files import TABLES, Into, RowsOutput, check_files, rows_target
 from tacita.cli.parts.options import Json
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
@@ -36,27 +36,29 @@ _ROWS = 40
 def draw(
     model: ModelFile,
     rows: Annotated[int, typer.Option("--rows", "-n", help="Number of rows.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
+    output: RowsOutput,
     where: Where = None,
     decode: Annotated[
         Decode, typer.Option(help="Form of a bin in the output; auto: a number where numbers are fine.")
     ] = "auto",
     key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
+    into: Into = None,
 ) -> None:
     """Draw more synthetic rows from a model; costs nothing.
 
     [dim]tacita model draw model.json -n 100000 -o more.parquet --where 'age >= 30' --where 'sex = f'[/]
     """
-    check_files(ROWS, output=output)
+    place = rows_target(output, into)
     if rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
     made = restrict(_read(model), where or ())
     check_drawable(made)
     if key_column is not None and key_column in made.domain.names:
         raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
+    place.check((*([] if key_column is None else [key_column]), *made.domain.names))
     advance = show.progress("writing synthetic rows", rows)
-    made.write(output, rows, np.random.default_rng(), policy=decode, key=key_column, progress=advance)
-    show.say(f"{rows:,} synthetic rows are in {output}. {made.statement()}")
+    made.write(output, rows, np.random.default_rng(), policy=decode, key=key_column, progress=advance, into=into)
+    show.say(f"{rows:,} synthetic rows are in {place.name}. {made.statement()}")
 
 
 @app.command()

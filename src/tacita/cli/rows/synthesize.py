@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from tacita.cli.parts import show
-from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
+from tacita.cli.parts.files import JSON, PAGE, Into, RowsOutput, check_files, paid_already, rows_target
 from tacita.cli.parts.options import (
     Again,
     Data,
@@ -32,6 +32,7 @@ from tacita.cli.parts.requests import named_options
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
+from tacita.engines.spark.target import SparkTarget
 from tacita.errors import InvalidInput
 from tacita.models import BayesianNetwork, chow_liu, draw_network, mutual_information
 from tacita.report.report import Section, write
@@ -43,7 +44,7 @@ from tacita.synthesize.kinds import Method, Numbers, method_help
 from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import Rules
-from tacita.synthesize.writing import check_parts, check_target
+from tacita.synthesize.writing import check_folder, check_parts
 
 __all__ = ["synthesize"]
 
@@ -58,7 +59,7 @@ _NOTE = (
 def synthesize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
+    output: RowsOutput,
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
@@ -96,6 +97,7 @@ def synthesize(
     ] = None,
     key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
     parts: Annotated[int | None, typer.Option(help="Write a folder of this many files instead of one file.")] = None,
+    into: Into = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
@@ -112,12 +114,17 @@ def synthesize(
 
     [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
     """
-    check_target(output, folder=parts is not None)
     if parts is not None:
         check_parts(parts)
+    place = rows_target(output, into)
+    if isinstance(place, SparkTarget):
+        if statement is not None:
+            rule = "is of files on this machine, and a cluster writes a folder"
+            raise InvalidInput(rule, field="statement", value=statement, hint="Write a file")
+    elif parts is not None:
+        check_folder(output)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    check_files(ROWS, output=output)
     check_files(JSON, model=model, statement=statement)
     check_files(PAGE, report=report)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
@@ -136,6 +143,7 @@ def synthesize(
     )
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     public = None if rules is None else plan.check_rules(Rules.read(rules))
+    place.check((*([] if key_column is None else [key_column]), *(names or domain.countable)))
     if dry_run:
         facts = [("method", plan.as_dict()["recipe"]["method"]), ("why", plan.reason), *_numbers(plan)]
         show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)
@@ -158,7 +166,7 @@ def synthesize(
         wanted = max(0, round(result.people)) if rows is None else rows
         advance = show.progress("writing synthetic rows", wanted)
         drawn = np.random.default_rng()
-        result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=advance)
+        result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=advance, into=into)
         if statement is not None:
             state_of(
                 event=result.event,
@@ -168,12 +176,12 @@ def synthesize(
                 delta=delta,
                 guarantee="central differential privacy",
                 public=_public(people, public),
-                files={output.name: output},
+                files=None if place.path is None else {place.name: place.path},
                 key=SigningKey.of(Settings.load().home),
             ).write(statement)
         sections = _sections(result, wanted)
         if report is not None:
-            write(report, "Synthetic rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
+            write(report, "Synthetic rows", f"{wanted:,} rows in {place.name}", [*sections, _picture(result)])
     if json:
         plain = {name: value for name, value in result.as_dict().items() if name not in ("model", "numbers")}
         show.print_json(plain | {"rows": wanted, "key": key, "balance": session.balance().as_dict()})

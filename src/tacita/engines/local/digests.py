@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacita.common.compiled import compiled
 
-__all__ = ["digests_of"]
+__all__ = ["digests_of", "numbers_of_rows"]
 
 Words = NDArray[np.uint64]
 
@@ -134,3 +134,18 @@ def _swapped(word: Any) -> Any:
         | ((word >> np.uint64(8)) & np.uint64(0xFF00))
         | (word >> np.uint64(24))
     )
+
+
+def numbers_of_rows(rows: pa.Table) -> NDArray[np.uint64]:
+    """Return a number for each row that follows from its values, on every machine the same."""
+    mixed = np.full(rows.num_rows, 0x9E3779B97F4A7C15, np.uint64)
+    for column in rows.columns:
+        whole = column.combine_chunks()
+        texts = whole.view(pa.string()) if pa.types.is_binary(whole.type) else whole.cast(pa.string())
+        encoded = texts.dictionary_encode()
+        count = len(encoded.dictionary)
+        each = digests_of(encoded.dictionary, np.arange(count), np.zeros((0, count), np.int64))[:, 0]
+        places = encoded.indices.cast(pa.int64()).fill_null(count).to_numpy(zero_copy_only=False)
+        mixed = (mixed ^ np.append(each, np.uint64(1))[places]) * np.uint64(0xD6E8FEB86659FD93)
+        mixed ^= mixed >> np.uint64(32)
+    return mixed

@@ -19,7 +19,17 @@ from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
 from tacita.engines.mongo.driver import load
 from tacita.engines.mongo.flatten import ABSENT
 
-__all__ = ["bounded_rows", "code_of", "coded_rows", "grouped_codes", "key_of", "raw_rows", "rows_of", "types_of"]
+__all__ = [
+    "bin_of",
+    "bounded_rows",
+    "code_of",
+    "coded_rows",
+    "grouped_codes",
+    "key_of",
+    "raw_rows",
+    "rows_of",
+    "types_of",
+]
 
 Expression = Any
 Stage = Mapping[str, Any]
@@ -71,7 +81,7 @@ def _levels(attribute: Attribute, nulls: Sequence[str]) -> list[tuple[tuple[str,
 
 
 def _numeric(attribute: Numeric) -> list[tuple[tuple[str, ...], Expression]]:
-    place = _bin(attribute)
+    place = bin_of(attribute)
     if place is None:
         return [(("int", "long", "double", "decimal", "bool", "string", "binData"), _HANDED)]
     real = _let({"line": _clamp({"$toDouble": _VALUE}, *attribute.bounds)}, place)
@@ -84,13 +94,13 @@ def _numeric(attribute: Numeric) -> list[tuple[tuple[str, ...], Expression]]:
 
 
 def _date(attribute: Date) -> list[tuple[tuple[str, ...], Expression]]:
-    place = _bin(attribute)
+    place = bin_of(attribute)
     day = {"$floor": {"$divide": [{"$toLong": _VALUE}, DAY_MS]}}
     line = _HANDED if place is None else _let({"line": _clamp(day, *attribute.line_bounds)}, place)
     return [(("date",), line), (("string", "binData"), _HANDED)]
 
 
-def _bin(attribute: Numeric | Date) -> Expression | None:
+def bin_of(attribute: Numeric | Date) -> Expression | None:
     """Return an expression for the bin of a point between the bounds."""
     starts, last = attribute.starts, len(attribute.starts) - 1
     if last and all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):

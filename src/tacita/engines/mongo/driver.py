@@ -96,6 +96,16 @@ class Server:
             with client.start_session(snapshot=snapshot) as session:
                 yield Reader(database=database, collection=collection, session=session, timeout=self.timeout)
 
+    @contextmanager
+    def writing(self) -> Iterator[Any]:
+        """Open the database for writing, and leave errors to the caller.
+
+        A write counts when the majority of the servers have it.
+        """
+        concern = load("pymongo").WriteConcern(w="majority")
+        with self._client() as client:
+            yield client.get_database(self.__dict__["_place"][1], write_concern=concern)
+
     def _client(self) -> Any:
         """Make a client with shorter timeouts than the driver's, unless the address sets them."""
         options: dict[str, Any] = {"appname": "tacita"}
@@ -116,9 +126,9 @@ class Server:
         try:
             yield
         except (load("pymongo.errors").PyMongoError, load("bson.errors").BSONError) as error:
-            raise self._in_our_words(error) from None
+            raise self.explain(error) from None
 
-    def _in_our_words(self, error: Exception) -> TacitaError:
+    def explain(self, error: Exception) -> TacitaError:
         """Convert an error of the server by its code, because its text may quote a document."""
         code = getattr(error, "code", None)
         if code == _TOO_SLOW or isinstance(error, load("pymongo.errors").NetworkTimeout):

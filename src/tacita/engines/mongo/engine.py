@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from tacita.common.progress import step
 from tacita.domain import Domain
+from tacita.engines.adding import Added, Sums
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
 from tacita.engines.checking import check_codes, check_reading, check_rebinned, column_check, may_be_outside
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.layout import Layout
+from tacita.engines.mongo import adding
 from tacita.engines.mongo import compile as pipelines
 from tacita.engines.mongo.driver import Reader, Server, load
 from tacita.engines.mongo.flatten import ABSENT, array_of, arrow_type, check_kinds, code_of, raw
@@ -132,6 +134,32 @@ class MongoEngine:
                     for i, (name, kind, person) in enumerate(zip(names, types, persons, strict=True))
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def sums(self, request: Sums) -> Added | None:
+        """Add up formulas next to the data, with one pipeline. See `Adds.sums`.
+
+        Pipelines have no md5, so that persons' rows are streamed. So are values whose numbers the server cannot compute
+        exactly: text, decimals.
+        """
+        request.unit.check(self._domain)
+        combinations = math.prod(self._domain[name].size + 1 for name in request.names)
+        cells = combinations * (1 + sum(formula.high - formula.low + 1 for _, formula in request.counts))
+        if request.unit.person is not None or cells > self._grouped_cells:
+            return None
+        step("adding up rows")
+        with self._reading() as reader:
+            documents = list(reader.aggregate(adding.pipeline_of(request, self._domain, self._unwind)))
+        if not adding.is_exact(request, self._domain, documents):
+            return None
+        coder = _Coder(self._domain, request.names)
+
+        def codes_of(found: Sequence[Document]) -> NDArray[np.int64]:
+            columns = coder.columns(found)
+            return (
+                np.array([columns[name] for name in request.names], np.int64).reshape(len(request.names), len(found)).T
+            )
+
+        return adding.added_of(request, documents, codes_of)
 
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS

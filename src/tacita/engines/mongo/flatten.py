@@ -31,7 +31,7 @@ from tacita.engines.checking import key_refused
 from tacita.engines.mongo.driver import load
 from tacita.errors import DataError
 
-__all__ = ["ABSENT", "KEYS", "array_of", "arrow_type", "check_kinds", "code_of", "raw", "spell"]
+__all__ = ["ABSENT", "KEYS", "array_of", "arrow_type", "check_kinds", "code_of", "family_of", "raw", "spell"]
 
 ABSENT = frozenset({"missing", "null", "undefined"})
 KEYS = frozenset({"string", "int", "long", "decimal", "objectId"})
@@ -93,6 +93,11 @@ def check_kinds(attribute: Attribute, kinds: Collection[str], *, person: bool) -
         )
     for kind in found if attribute.countable else ():
         check_type(attribute, _ARROW[kind])
+
+
+def family_of(kind: str) -> str | None:
+    """Return what values of a type are: text, numbers, booleans or dates; None if they are no data."""
+    return _FAMILIES.get(kind)
 
 
 def arrow_type(attribute: Attribute, kinds: Collection[str], *, person: bool = False) -> pa.DataType:

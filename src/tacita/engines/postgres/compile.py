@@ -25,7 +25,20 @@ if TYPE_CHECKING:
 else:
     sql = load("psycopg.sql")
 
-__all__ = ["Column", "code_of", "coded_rows", "compile_codes", "grouped", "key_of", "raw_of", "raw_type", "select"]
+__all__ = [
+    "Column",
+    "clamp",
+    "code_of",
+    "coded_rows",
+    "compile_codes",
+    "float_",
+    "grouped",
+    "key_of",
+    "line_of",
+    "raw_of",
+    "raw_type",
+    "select",
+]
 
 WHOLE = frozenset({"int2", "int4", "int8"})
 FLOATS = frozenset({"float4", "float8"})
@@ -76,10 +89,8 @@ class Column:
 
 def code_of(attribute: Attribute, column: Column, nulls: Sequence[str]) -> sql.Composable | None:
     """Return an expression for the code of a column, or None if SQL cannot compute it exactly."""
-    if isinstance(attribute, Numeric):
-        return _numeric(attribute, column)
-    if isinstance(attribute, Date):
-        return _date(attribute, column)
+    if isinstance(attribute, Numeric | Date):
+        return _binned(attribute, column)
     if isinstance(attribute, Boolean) and column.kind == "bool":
         return sql.SQL("CASE WHEN {ref} THEN 1 WHEN NOT {ref} THEN 0 ELSE {missing} END").format(
             ref=column.ref, missing=attribute.missing_code
@@ -127,43 +138,52 @@ def _literal(text: str) -> sql.Composable | None:
     return None if "\0" in text else sql.SQL("{}::text").format(sql.Literal(text))
 
 
-def _numeric(attribute: Numeric, column: Column) -> sql.Composable | None:
-    low, high = attribute.bounds
-    number: sql.Composable
-    if column.kind in WHOLE | FLOATS:
-        number = sql.SQL("{}::float8").format(column.ref)
-    elif column.kind == "bool":
-        number = sql.SQL("{}::int::float8").format(column.ref)
-    elif column.kind == "numeric":
-        number = _to_float(_clamp(column.ref, _exact(low), _exact(high)), column.ref)
-    else:
+def line_of(attribute: Numeric | Date, column: Column) -> sql.Composable | None:
+    """Return an expression for the point of the number line, or null: `domain.line` in SQL; None if it is not exact."""
+    line = _day(attribute, column) if isinstance(attribute, Date) else _number(attribute, column)
+    if line is None:
         return None
-    place = _bin(attribute, _clamp(number, _float(low), _float(high)))
-    return None if place is None else _unless_absent(attribute, column, place)
+    if isinstance(attribute, Numeric) and attribute.integer:
+        line = sql.SQL("pg_catalog.floor({})").format(line)
+    low, high = map(float_, attribute.line_bounds)
+    return _unless_absent(column, sql.SQL("NULL"), clamp(line, low, high))
 
 
-def _date(attribute: Date, column: Column) -> sql.Composable | None:
+def _binned(attribute: Numeric | Date, column: Column) -> sql.Composable | None:
+    line = _day(attribute, column) if isinstance(attribute, Date) else _number(attribute, column)
+    if line is None:
+        return None
+    low, high = map(float_, attribute.line_bounds)
+    place = _bin(attribute, clamp(line, low, high))
+    return None if place is None else _unless_absent(column, sql.Literal(attribute.missing_code), place)
+
+
+def _number(attribute: Numeric, column: Column) -> sql.Composable | None:
+    low, high = attribute.bounds
+    if column.kind in WHOLE | FLOATS:
+        return sql.SQL("{}::float8").format(column.ref)
+    if column.kind == "bool":
+        return sql.SQL("{}::int::float8").format(column.ref)
+    if column.kind == "numeric":
+        return _to_float(clamp(column.ref, _exact(low), _exact(high)), column.ref)
+    return None
+
+
+def _day(attribute: Date, column: Column) -> sql.Composable | None:
     if column.kind not in TIMES:
         return None
     at_utc = "({} AT TIME ZONE 'UTC')::date" if column.kind == "timestamptz" else "{}::date"
     day = sql.SQL(at_utc).format(column.ref)
     low, high = (sql.SQL("{}::date").format(sql.Literal(bound.isoformat())) for bound in attribute.bounds)
     # clamping first also takes care of infinite dates, which cannot be subtracted
-    line = sql.SQL("({} - DATE '1970-01-01')::float8").format(_clamp(day, low, high))
-    place = _bin(attribute, line)
-    if place is None:
-        return None
-    missing = attribute.missing_code
-    return sql.SQL("CASE WHEN {} IS NULL THEN {} ELSE {} END").format(column.ref, missing, place)
+    return sql.SQL("({} - DATE '1970-01-01')::float8").format(clamp(day, low, high))
 
 
-def _unless_absent(attribute: Numeric, column: Column, place: sql.Composable) -> sql.Composable:
-    absent = [sql.SQL("{} IS NULL").format(column.ref)]
+def _unless_absent(column: Column, absent: sql.Composable, there: sql.Composable) -> sql.Composable:
+    conditions = [sql.SQL("{} IS NULL").format(column.ref)]
     if column.kind in FLOATS | {"numeric"}:
-        absent.append(sql.SQL("{} = 'NaN'").format(column.ref))
-    return sql.SQL("CASE WHEN {} THEN {} ELSE {} END").format(
-        sql.SQL(" OR ").join(absent), attribute.missing_code, place
-    )
+        conditions.append(sql.SQL("{} = 'NaN'").format(column.ref))
+    return sql.SQL("CASE WHEN {} THEN {} ELSE {} END").format(sql.SQL(" OR ").join(conditions), absent, there)
 
 
 def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | None:
@@ -174,21 +194,23 @@ def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | No
     place: sql.Composable
     if all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
         # the last bin may be wide: its values are moved to where it starts, so that each has a whole number
-        within = _clamp(line, _float(starts[0]), _float(starts[last]))
+        within = clamp(line, float_(starts[0]), float_(starts[last]))
         place = sql.SQL("pg_catalog.floor({})::int8 - {}").format(within, int(starts[0]))
     elif last < MOST_BRANCHES:
-        edges = sql.SQL(", ").join([_float(start) for start in starts])
+        edges = sql.SQL(", ").join([float_(start) for start in starts])
         place = sql.SQL("pg_catalog.width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
     else:
         return None
-    return _clamp(place, sql.SQL("0"), sql.Literal(last))
+    return clamp(place, sql.SQL("0"), sql.Literal(last))
 
 
-def _clamp(value: sql.Composable, low: sql.Composable, high: sql.Composable) -> sql.Composable:
+def clamp(value: sql.Composable, low: sql.Composable, high: sql.Composable) -> sql.Composable:
+    """Move a value between two bounds; null becomes a bound."""
     return sql.SQL("least(greatest({}, {}), {})").format(value, low, high)
 
 
-def _float(value: float) -> sql.Composable:
+def float_(value: float) -> sql.Composable:
+    """Write a float exactly."""
     return sql.SQL("{}::float8").format(sql.Literal(repr(value)))
 
 
@@ -211,7 +233,7 @@ def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
         ends = ENDS.get(column.kind, ENDS["timestamp"])
         low, high = (sql.SQL("{}::{}").format(sql.Literal(end), kind) for end in ends)
         # least and greatest ignore nulls
-        clamped = _clamp(column.ref, low, high)
+        clamped = clamp(column.ref, low, high)
         return sql.SQL("CASE WHEN {} IS NULL THEN NULL ELSE {} END").format(column.ref, clamped)
     if column.kind in ARROW:
         return column.ref
@@ -257,22 +279,42 @@ def coded_rows(
     key: sql.Composable | None = None,
     nulls: Sequence[str] = (),
     max_rows: int = 1,
+    numbers: Sequence[sql.Composable] = (),
+    ties: Sequence[sql.Composable] = (),
+    keyed: bool = False,
 ) -> sql.Composable:
-    """Return a statement for the codes of rows as c0, c1, ...; with a key, of at most `max_rows` per person."""
+    """Return a statement for the codes of rows as c0, c1, ...; with a key, of at most `max_rows` per person.
+
+    Args:
+        source: The table.
+        codes: Expressions for the codes.
+        key: Expression for the person's key.
+        nulls: Texts that are no key.
+        max_rows: Rows of each person that are returned.
+        numbers: Further expressions, which are returned as v0, v1, ...
+        ties: Expressions by which rows of a person with equal codes are ordered.
+        keyed: Whether the person's key is returned too, as key.
+    """
     listed: list[sql.Composable] = [sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)]
+    listed += [sql.SQL("({})::float8 AS {}").format(part, sql.Identifier(f"v{i}")) for i, part in enumerate(numbers)]
     if key is None:
         return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed or [sql.SQL("1")]), source)
+    listed += [sql.SQL("{} AS {}").format(part, sql.Identifier(f"t{i}")) for i, part in enumerate(ties)]
+    texts: list[sql.Composable] = [sql.SQL("{}::text").format(name(i)) for i in range(len(codes))]
     names: list[sql.Composable] = [name(i) for i in range(len(codes))]
-    texts: list[sql.Composable] = [sql.SQL("{}::text").format(n) for n in names]
+    names += [sql.Identifier(f"v{i}") for i in range(len(numbers))]
+    names += [sql.Identifier("key")] if keyed else []
+    after = [sql.SQL(", {} NULLS LAST").format(sql.Identifier(f"t{i}")) for i in range(len(ties))]
     joined = sql.SQL(" || ',' || ").join(texts or [sql.SQL("''")])
     absent = [sql.SQL("key <> {}").format(text) for text in map(_literal, nulls) if text]
     return sql.SQL(
         "SELECT {names} FROM (SELECT *, pg_catalog.row_number() OVER (PARTITION BY key ORDER BY"
-        " pg_catalog.md5(pg_catalog.convert_to(key || '|' || {joined}, 'UTF8')) COLLATE \"C\") AS place"
+        " pg_catalog.md5(pg_catalog.convert_to(key || '|' || {joined}, 'UTF8')) COLLATE \"C\"{after}) AS place"
         " FROM (SELECT {listed} FROM {source}) AS coded WHERE {present}) AS ranked WHERE place <= {most}"
     ).format(
         names=sql.SQL(", ").join(names or [sql.SQL("1")]),
         joined=joined,
+        after=sql.SQL("").join(after),
         listed=sql.SQL(", ").join([*listed, sql.SQL("{} AS key").format(key)]),
         source=source,
         present=sql.SQL(" AND ").join([sql.SQL("key IS NOT NULL"), *absent]),

@@ -103,16 +103,29 @@ class Server:
             connection.rollback()
 
     @contextmanager
-    def arrow_snapshot(self) -> Iterator[Any]:
-        """Open the same by ADBC, for reading many rows as Arrow."""
+    def arrow_snapshot(self, *, more_memory: bool = False) -> Iterator[Any]:
+        """Open the same by ADBC, for reading many rows as Arrow; grouping needs more memory, a scan does not."""
         adbc = load("adbc_driver_postgresql.dbapi")
         manager = load("adbc_driver_manager")
         with self._errors(manager.Error), adbc.connect(self._arrow_url()) as connection:
             with connection.cursor() as cursor:
-                for statement in (_READ_ONLY, *self._setup()):
+                for statement in (_READ_ONLY, *self._setup(), *([_MORE_MEMORY] if more_memory else [])):
                     cursor.execute(statement)
             yield connection
             connection.rollback()
+
+    @contextmanager
+    def arrow_writing(self) -> Iterator[Any]:
+        """Open a transaction that writes, by ADBC; nothing of it is kept unless it is committed."""
+        adbc = load("adbc_driver_postgresql.dbapi")
+        with adbc.connect(self._arrow_url()) as connection:
+            with connection.cursor() as cursor:
+                for statement in _SETUP:
+                    cursor.execute(statement)
+            try:
+                yield connection
+            finally:
+                connection.rollback()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -145,9 +158,9 @@ class Server:
         except TacitaError:
             raise
         except kind as error:
-            raise self._in_our_words(error) from None
+            raise self.explain(error) from None
 
-    def _in_our_words(self, error: Exception) -> TacitaError:
+    def explain(self, error: Exception) -> TacitaError:
         """Convert an error of the server by its code, because its text may quote a row (`CAST` names the value)."""
         state = getattr(error, "sqlstate", None)
         state = state.decode() if isinstance(state, bytes) else state

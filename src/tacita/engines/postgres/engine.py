@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tacita.common.progress import step
 from tacita.domain import Domain
+from tacita.engines.adding import Added, Sums
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
 from tacita.engines.checking import (
@@ -72,7 +73,7 @@ class PostgresEngine:
     ) -> None:
         if pushed_tables < 0:
             raise InvalidInput("must not be negative", field="pushed_tables", value=pushed_tables)
-        self._sql = load("tacita.engines.postgres.compile")
+        self._sql, self._adding = (load(f"tacita.engines.postgres.{each}") for each in ("compile", "adding"))
         self._domain, self._server, self._pushed = domain, Server(url, timeout), pushed_tables
         identifier = load("psycopg.sql").Identifier
         self._table_given = table
@@ -122,6 +123,19 @@ class PostgresEngine:
             for batch in self._read(connection, names, raw):
                 for start in range(0, batch.num_rows, batch_rows):
                     yield batch.slice(start, batch_rows)
+
+    def sums(self, request: Sums) -> Added | None:
+        """Add up formulas next to the data, in one statement. See `Adds.sums`."""
+        request.unit.check(self._domain)
+        statement = self._adding.statement_of(request, self._domain, self._columns, self._codes, self._from, self._key)
+        if statement is None or self._pushed == 0:
+            return None
+        step("adding up rows")
+        with self._server.arrow_snapshot(more_memory=True) as connection:
+            added: Added = self._adding.added_of(request, list(self._execute(connection, statement)))
+        for name, codes in zip(request.names, added.codes.T, strict=True):
+            check_codes(name, codes, self._domain[name].size + 1)
+        return added
 
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS

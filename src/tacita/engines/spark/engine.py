@@ -35,10 +35,13 @@ from tacita.engines.checking import (
 from tacita.engines.local.store import changed
 from tacita.engines.spark.address import is_spark_frame
 from tacita.engines.spark.counts import Counts, Failure, add, raised
+from tacita.engines.spark.folding import ChooseRows, ExchangeRows, Fold, schema_of_plain
+from tacita.engines.spark.place import Place
 from tacita.engines.spark.session import jobs, load, session_of
 from tacita.engines.spark.sources import FileSource, FrameSource, SparkSource
 from tacita.engines.spark.tasks import Bounded, Check, CountBlocks, Encode, Exchange, Guarded, Then, Totals
-from tacita.errors import InvalidInput
+from tacita.engines.spark.writing import Assign, AtPart, Spread, WritePart, Written
+from tacita.errors import DataError, InternalError, InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.tables.recoding import Recoding
 from tacita.tables.table import Table
@@ -48,6 +51,9 @@ __all__ = ["SparkEngine"]
 
 FEW_PARTS = 32
 """Answers of so many tasks are added up here; more are added up by executors first."""
+
+BOUNDED_ROWS = 1 << 21
+"""About so many raw rows of persons are in the memory of a task, where the number of rows is known."""
 
 _T = TypeVar("_T")
 
@@ -144,6 +150,64 @@ class SparkEngine:
                     yield batch.slice(start, batch_rows)
         if not state.lasts():
             raise changed()
+
+    def fold(self, task: Callable[[Iterable[pa.RecordBatch]], _T], columns: Sequence[str], unit: Unit | None) -> _T:
+        """Run a task over the rows that count, on executors, and add up its answers. See `Folds.fold`."""
+        if unit is not None:
+            unit.check(self._domain)
+        names = check_reading(self._domain, columns, BATCH_ROWS)
+        step("reading rows")
+        found: _T = self._at_rest(lambda state: self._fold(state, Fold(task), names, unit))
+        return found
+
+    def _fold(self, state: _State, fold: Fold, names: Sequence[str], unit: Unit | None) -> Any:
+        if unit is None or unit.person is None:
+            return _sum(state.source.run(fold, names), fold)
+        tasks = max(self._session.sparkContext.defaultParallelism, -(-(state.source.rows or 0) // BOUNDED_ROWS))
+        needed = tuple(dict.fromkeys((*names, *self._domain.countable, unit.person)))
+        exchanged = state.source.run(ExchangeRows(self._domain, tuple(names), unit.max_rows, tasks), needed)
+        placed = exchanged.map(addressed).partitionBy(tasks, int)
+        return _sum(placed.mapPartitions(Guarded(Then(ChooseRows(unit.max_rows), fold))), fold)
+
+    def types(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of some raw columns, in all parts of the source; without dictionaries."""
+        names = check_reading(self._domain, columns, BATCH_ROWS)
+        schemas = [schema_of_plain(schema) for schema in self._current().source.schemas(names)]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowException:
+            raise DataError("its parts have columns of different types", field="source") from None
+
+    def rewrite(
+        self,
+        release: Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[int, pa.Table]]],
+        columns: Sequence[str],
+        target: str,
+        *,
+        schema: pa.Schema,
+        parts: int,
+        check: Callable[[Iterable[tuple[pa.Table, pa.Table]]], _T],
+        accept: Callable[[_T, int], None],
+    ) -> _T:
+        """Write released rows on executors: a folder of files, whole and accepted, or not at all. See `Rewrites`."""
+        names = check_reading(self._domain, columns, BATCH_ROWS)
+        place = Place.of(target)
+        step("writing rows")
+
+        def work(state: _State) -> Any:
+            spread = state.source.run(Spread(release), names).map(addressed).partitionBy(parts, int)
+            if hasattr(release, "assign"):
+                spread = spread.mapPartitions(Guarded(Assign(release))).map(addressed).partitionBy(parts, int)
+            return _sum(spread.mapPartitionsWithIndex(AtPart(WritePart(place, schema, check))), _nothing)
+
+        with place.hidden():
+            written: Written = self._at_rest(work)
+            if sorted(part for part, *_ in written.files) != list(range(parts)):
+                raise InternalError("not every part was written once", field="output")
+            accept(written.answer, written.rows)
+            place.appear(list(written.files))
+        answer: _T = written.answer
+        return answer
 
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
@@ -257,12 +321,16 @@ class SparkEngine:
                 tasks = self._session.sparkContext.defaultParallelism
                 columns = (*self._domain.countable, str(self._domain.person))
                 rows = state.source.run(Exchange(self._domain, max_rows, tasks), columns)
-                exchanged = rows.map(_addressed).partitionBy(tasks, int)
+                exchanged = rows.map(addressed).partitionBy(tasks, int)
                 state.bounded[max_rows] = exchanged.mapPartitions(Guarded(Bounded(max_rows)))
             return state.bounded[max_rows]
 
 
-def _addressed(item: Any) -> tuple[int, Any]:
+def _nothing(_: Iterable[Any]) -> Iterator[Written]:
+    yield Written(())
+
+
+def addressed(item: Any) -> tuple[int, Any]:
     """Return rows with the number of their task; a refusal goes to the first."""
     return (0, item) if isinstance(item, Failure) else item
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -73,7 +74,7 @@ class FileSource:
 
     def __init__(self, session: Any, source: Any, domain: Domain, table: str | None = None) -> None:
         self._context, self._domain, self._table = session.sparkContext, domain, table
-        self._paths = list(source) if isinstance(source, list | tuple) else [source]
+        self._paths = [_absolute(each) for each in (source if isinstance(source, list | tuple) else [source])]
         opened: RowSource = open_source(self._paths, domain, table=table)
         self._opened = opened.only(domain.names) if isinstance(opened, Narrowable) else opened
         self.columns, self.rows = opened.columns, opened.rows
@@ -98,6 +99,13 @@ class FileSource:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows, read by this machine: sending them through executors would only cost more."""
         return self._opened.batches(columns)
+
+
+def _absolute(source: Any) -> Any:
+    """Return the path of a file as executors see it: their working folder is another."""
+    if isinstance(source, Path) or (isinstance(source, str) and Path(source).exists()):
+        return Path(source).absolute()
+    return source
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.learn.feature_map import Array, FeatureMap, Points
+from tacita.learn.feature_map import Array, FeatureMap, Points, add_up
 
 __all__ = ["ExactMoments", "Integers", "Monomials", "functional_sensitivity"]
 
@@ -137,6 +138,16 @@ class ExactMoments:
     @classmethod
     def of(cls, monomials: Monomials, batches: Iterable[Points], bits: int) -> ExactMoments:
         """Add up all rows, each cut off to the grid towards 0."""
+        return add_up(batches, partial(cls._of, monomials, bits))
+
+    def __add__(self, other: ExactMoments) -> ExactMoments:
+        """Add the sums over other rows."""
+        return ExactMoments(
+            matrix=self.matrix + other.matrix, levels=self.levels + other.levels, outside=self.outside + other.outside
+        )
+
+    @classmethod
+    def _of(cls, monomials: Monomials, bits: int, batches: Iterable[Points]) -> ExactMoments:
         steps, d = 1 << bits, monomials.design.columns
         matrix, levels, outside = np.zeros((d + 2, d + 2), np.int64), np.zeros(2, np.int64), 0
         for points in batches:

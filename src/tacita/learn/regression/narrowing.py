@@ -19,9 +19,10 @@ Utility:  better the wider the bounds; where noise exceeds the counts, the publi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy as np
 from tacita.domain import Boolean, Date, Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.feature_map import Array, FeatureMap, Points
+from tacita.learn.feature_map import Array, FeatureMap, Points, add_up
 from tacita.learn.fitted import FittedModel
 from tacita.learn.regression.monomials import Integers
 from tacita.learn.regression.problem import Coefficients
@@ -147,6 +148,13 @@ def shells_of(values: Array, middles: Array) -> Integers:
     return np.array([np.bincount(each, minlength=_SHELLS) for each in shell.T]).reshape(len(middles), _SHELLS)
 
 
+def _count_shells(places: list[int], middles: Array, batches: Iterable[Points]) -> Integers:
+    counts = np.zeros((len(places), _SHELLS), np.int64)
+    for points in batches:
+        counts += shells_of(np.column_stack([points.x, points.y])[:, places], middles)
+    return counts
+
+
 def reach_of(counts: Array, std: float) -> float:
     """The shortest reach beyond which few lie, by noisy counts of shells."""
     total, beyond, reach = float(counts.sum()), 0.0, 2.0
@@ -209,9 +217,7 @@ class CalibratedNarrowing(StagedPlan):
         )
         first = {name: int(np.flatnonzero(design.owners == place)[0]) for place, name in enumerate(design.features)}
         places = [first.get(name, -1) for name in self.names]
-        counts = np.zeros((len(self.names), _SHELLS), np.int64)
-        for points in design.read(engine, self.unit):
-            counts += shells_of(np.column_stack([points.x, points.y])[:, places], middles)
+        counts = add_up(design.read(engine, self.unit), partial(_count_shells, places, middles))
         noisy = counts + self.shells.draw(counts.size, source).reshape(counts.shape)
         found = np.tile([-1.0, 1.0], (design.columns + 1, 1))
         for place, middle, each in zip(places, middles, noisy, strict=True):
@@ -228,7 +234,7 @@ class CalibratedNarrowing(StagedPlan):
         check_engine(self, engine)
         design, method, target = self.fit.setting.design, self.fit.method, self.recipe.base.task == "linear"
         limits = self.limits(engine, source)
-        rows = (narrow_points(points, limits, target=target) for points in design.read(engine, self.unit))
+        rows = design.read(engine, self.unit).map(partial(narrow_points, limits=limits, target=target))
         found = widened(method.fit(rows, source), limits, target=target)
         notes = dict(found.notes) | {"narrowed": _named(design, limits)}
         return self.released(found, source, notes=notes, limits=limits[:-1])

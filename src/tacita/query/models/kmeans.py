@@ -9,12 +9,13 @@ Privacy:  one row adds S steps for each of d columns, to one centre; in the hist
           parts of that for replace-one. They add up.   Claim: docs/claims/models.md
 Utility:  the noise on a centre is that of the sums over the rows it has; a centre without rows stays where it was. In
           more than twelve columns there is no histogram, and the start does not read data.
-Cost:     one pass; the points are held in memory.
+Cost:     one pass, and the points are held in memory; over an engine that folds, a pass for each sum, and none is held.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.models.point_model import PointModel
-from tacita.query.models.points import STEPS, CalibratedPoints, box, fit_noise, points
+from tacita.query.models.points import STEPS, CalibratedPoints, PointSums, box, fit_noise
 from tacita.query.numbers import Array
 from tacita.tables.release import Provenance
 
@@ -152,11 +153,11 @@ class CalibratedKMeans(CalibratedPoints):
         """All rounds. Sizes are those of the last one."""
         check_engine(self, engine)
         recipe: KMeans = self.recipe
-        places, ends = points(engine, recipe.columns, self.unit), box(self.domain, recipe.columns)
-        centres = self._start(places, source)
+        sums = PointSums(engine=engine, columns=recipe.columns, unit=self.unit)
+        ends, centres = box(self.domain, recipe.columns), self._start(sums, source)
         sizes = np.zeros(recipe.clusters)
         for _ in range(recipe.rounds):
-            exact = cluster_sums(places, centres)
+            exact = sums.of(partial(cluster_sums, centres=centres))
             noisy = (exact + self.law.draw(exact.size, source).reshape(exact.shape)) * float(self.law.step)
             totals = noisy.sum(axis=2)
             sizes = totals.mean(axis=1)
@@ -180,12 +181,12 @@ class CalibratedKMeans(CalibratedPoints):
             provenance=Provenance(recipe=recipe.as_dict(), simulated=source.simulated),
         )
 
-    def _start(self, places: Array, source: Source) -> Array:
+    def _start(self, sums: PointSums, source: Source) -> Array:
         recipe: KMeans = self.recipe
         if recipe.bins == 1:
             return far_apart(recipe.clusters, len(recipe.columns), recipe.seed)
         each = len(recipe.columns) * STEPS
-        counts = cell_counts(places, recipe.bins) * each
+        counts = sums.of(partial(cell_counts, bins=recipe.bins)) * each
         noisy = (counts + self.law.draw(counts.size, source)) / each
         # cells that noise alone may have filled would only draw centres away
         lowest = self.law.half_width(1 - 1 / counts.size) / len(recipe.columns)

@@ -17,7 +17,7 @@ Privacy:  stage 1: with d columns and S steps, one row moves the 2d + 1 sums by 
 Utility:  without narrowing, noise is measured against bounds that are often tens of standard deviations apart. Rows
           beyond the ends are clipped and rows beyond the norm shortened, which biases moments towards the middle.
           Standard errors do not count that bias.
-Cost:     one pass; the points are held in memory.
+Cost:     one pass, and the points are held in memory; over an engine that folds, a pass for each sum, and none is held.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +49,7 @@ from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.models.pca import PCA, shorten, triangle
-from tacita.query.models.points import STEPS, box, points
+from tacita.query.models.points import STEPS, PointSums, box
 from tacita.query.models.released_network import ReleasedNetwork
 from tacita.query.numbers import Array
 from tacita.tables.release import Provenance
@@ -184,9 +184,19 @@ def column_sums(rows: Array) -> npt.NDArray[np.int64]:
     return np.asarray(np.rint(longer * STEPS), np.int64)
 
 
-def _total(rows: Array, measure: Any, width: int) -> npt.NDArray[np.int64]:
-    """Sum a measure over all rows, block by block."""
-    total = np.zeros(width, np.int64)
+@dataclass(frozen=True)
+class _Triangles:
+    ends: Array
+    radius: float
+
+    def __call__(self, rows: Array) -> npt.NDArray[np.int64]:
+        places = np.clip((rows - self.ends[:, 0]) / (self.ends[:, 1] - self.ends[:, 0]), 0, 1)
+        return triangle(shorten(places, self.radius))
+
+
+def _total(places: Array, measure: Any, width: int) -> npt.NDArray[np.int64]:
+    """Sum a measure over all rows from -1 to 1, block by block."""
+    total, rows = np.zeros(width, np.int64), 2 * places - 1
     for start in range(0, len(rows), _BLOCK):
         total += measure(rows[start : start + _BLOCK]).sum(axis=0)
     return total
@@ -241,21 +251,19 @@ class CalibratedNetwork(CalibratedPlan[ReleasedNetwork]):
         """Narrow, sum, add noise, search."""
         check_engine(self, engine)
         recipe, d = self.recipe, len(self.recipe.columns)
-        rows = 2 * points(engine, recipe.columns, self.unit) - 1
+        sums = PointSums(engine=engine, columns=recipe.columns, unit=self.unit)
         ends = np.tile([-1.0, 1.0], (d, 1))
         if len(self.laws) == 2:
-            noisy = self._noisy(rows, column_sums, 2 * d + 1, self.laws[0], source)
+            noisy = self._noisy(sums, column_sums, 2 * d + 1, self.laws[0], source)
             reach = recipe.reach or fair_reach(float(noisy[0]), self.laws[1].std)
             ends = narrowed_ends(noisy, self.laws[0].std, reach)
-        places = np.clip((rows - ends[:, 0]) / (ends[:, 1] - ends[:, 0]), 0, 1)
-        size = (d + 1) * (d + 2) // 2
-        radius = recipe.second.radius
-        upper = self._noisy(places, lambda part: triangle(shorten(part, radius)), size, self.laws[-1], source)
+        size, measure = (d + 1) * (d + 2) // 2, _Triangles(ends, recipe.second.radius)
+        upper = self._noisy(sums, measure, size, self.laws[-1], source)
         return self._released(upper, ends, source.simulated)
 
     @staticmethod
-    def _noisy(rows: Array, measure: Any, width: int, law: Law, source: Source) -> Array:
-        exact = _total(rows, measure, width)
+    def _noisy(sums: PointSums, measure: Any, width: int, law: Law, source: Source) -> Array:
+        exact = sums.of(partial(_total, measure=measure, width=width))
         return np.asarray((exact + law.draw(width, source)) * float(law.step))
 
     def _released(self, upper: Array, ends: Array, simulated: bool) -> ReleasedNetwork:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.models.point_model import PointModel
-from tacita.query.models.points import STEPS, CalibratedPoints, box, fit_noise, points
+from tacita.query.models.points import STEPS, CalibratedPoints, PointSums, box, fit_noise
 from tacita.query.numbers import Array
 from tacita.tables.release import Provenance
 
@@ -99,6 +100,10 @@ def triangle(rows: Array) -> npt.NDArray[np.int64]:
     return np.asarray(np.rint(longer[:, first] * longer[:, second] * STEPS), np.int64)
 
 
+def _triangles(radius: float, places: Array) -> npt.NDArray[np.int64]:
+    return np.asarray(triangle(shorten(places, radius)).sum(axis=0), np.int64)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CalibratedPCA(CalibratedPoints):
     """Principal components with their noise fixed."""
@@ -107,9 +112,9 @@ class CalibratedPCA(CalibratedPoints):
         """Sum once, add noise once."""
         check_engine(self, engine)
         recipe: PCA = self.recipe
-        rows = shorten(points(engine, recipe.columns, self.unit), recipe.radius)
-        exact = triangle(rows).sum(axis=0)
-        noisy = (exact + self.law.draw(exact.size, source)) * float(self.law.step)
+        sums = PointSums(engine=engine, columns=recipe.columns, unit=self.unit)
+        exact = sums.of(partial(_triangles, recipe.radius))
+        noisy = np.asarray((exact + self.law.draw(exact.size, source)) * float(self.law.step), np.float64)
         return self._model(noisy, source.simulated)
 
     def _model(self, noisy: Array, simulated: bool) -> PointModel:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.engines.base import Engine
+from tacita.engines.base import Engine, Folds
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Stepped
 from tacita.plans.additive import Family, families_of, shift_event
@@ -23,7 +26,7 @@ from tacita.query.counted import counted_rows
 from tacita.query.models.point_model import PointModel
 from tacita.query.numbers import Array, bounds_of, measurable, numbers
 
-__all__ = ["STEPS", "CalibratedPoints", "box", "fit_noise", "points"]
+__all__ = ["STEPS", "CalibratedPoints", "PointSums", "box", "fit_noise", "points"]
 
 STEPS = 1 << 12
 """Steps of the grid for one, from end to end of the box."""
@@ -38,14 +41,51 @@ def box(domain: Domain, columns: Sequence[str]) -> Array:
 
 def points(engine: Engine, columns: Sequence[str], unit: Unit) -> Array:
     """Places from 0 to 1 of the rows that count and have all of the values; sensitive."""
-    domain, ends = engine.domain, box(engine.domain, columns)
-    attributes = [measurable(domain, name) for name in columns]
+    return _placed(engine.domain, columns, counted_rows(engine, list(columns), unit))
+
+
+def _placed(domain: Domain, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Array:
+    ends, attributes = box(domain, columns), [measurable(domain, name) for name in columns]
     parts = []
-    for batch in counted_rows(engine, list(columns), unit):
+    for batch in batches:
         pairs = zip(attributes, columns, strict=True)
         values = np.stack([numbers(attribute, batch.column(name), domain.nulls) for attribute, name in pairs], axis=1)
         parts.append(((values - ends[:, 0]) / (ends[:, 1] - ends[:, 0]))[~np.isnan(values).any(axis=1)])
     return np.concatenate([np.zeros((0, len(columns))), *parts]).clip(0, 1)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Sum of a function over the points of some rows, a few points at a time."""
+
+    domain: Domain
+    columns: tuple[str, ...]
+    measure: Callable[[Array], npt.NDArray[np.int64]]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> npt.NDArray[np.int64]:
+        total = self.measure(np.zeros((0, len(self.columns))))
+        for batch in batches:
+            total = total + self.measure(_placed(self.domain, self.columns, [batch]))
+        return total
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PointSums:
+    """Exact sums over points: where the rows are, if the engine can; else over points that are read once and held."""
+
+    engine: Engine = field(repr=False)
+    columns: tuple[str, ...]
+    unit: Unit
+
+    @cached_property
+    def _held(self) -> Array:
+        return points(self.engine, self.columns, self.unit)
+
+    def of(self, measure: Callable[[Array], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        """Return a sum over all points; sensitive. It is whole, so that the parts may be added up in any order."""
+        if isinstance(self.engine, Folds):
+            return self.engine.fold(_Measured(self.engine.domain, self.columns, measure), self.columns, self.unit)
+        return measure(self._held)
 
 
 def fit_noise(

@@ -20,6 +20,7 @@ from tacita.assess.risk.measure import RiskOptions
 from tacita.assess.risk.microdata import microdata_risk
 from tacita.assess.risk.page import write_risk
 from tacita.assess.risk.sample import read_sample
+from tacita.assess.sample import SAMPLE, Sampled, sample_rows, sample_table
 from tacita.assess.utility.estimates import CombiningKind
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.learn.functions.parametric import ParametricModel
@@ -74,24 +75,38 @@ def _model(services: Services, id: str) -> Fitted:
     return found.fitted
 
 
-def _case_of_rows(services: Services, dataset: Dataset, request: AssessmentRequest) -> Case:
-    """Return real, released and control rows, with the columns that all of them have."""
+def _sampled(services: Services, dataset: Dataset, names: list[str], seed: int, what: str) -> Sampled:
+    try:
+        return sample_rows(services.engine(dataset, "assessment"), names, SAMPLE, seed, what)
+    except (SourceUnavailable, DataError) as error:
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error
+
+
+def _case_of_rows(services: Services, dataset: Dataset, request: AssessmentRequest) -> tuple[Case, list[Sampled]]:
+    """Return real, released and control rows, with the columns that all of them have, and how they were sampled."""
     ids = (*([request.release] if request.release else []), *request.others)
     made = [table for id in ids for table in _released(services, id)]
     names = [name for name in dataset.domain.countable if all(name in each.column_names for each in made)]
+    samples = [_sampled(services, dataset, names, request.seed, "real rows")]
+    samples += [sample_table(each, SAMPLE, request.seed + 1, "released rows") for each in made]
+    real, *released = [each.rows for each in samples]
     control = None
     if request.control is not None:
-        control = _rows(services, services.datasets.get(request.control), names)
-    return read_case(
+        others = services.datasets.get(request.control)
+        samples.append(_sampled(services, others, names, request.seed + 2, "rows held back"))
+        control = samples[-1].rows
+    case = read_case(
         dataset.domain,
-        real=_rows(services, dataset, names),
-        released=made,
+        real=real,
+        released=released,
         control=control,
         models=[] if request.model is None else [_model(services, request.model)],
         noisy=[each for given in request.tables for each in Releases.from_dict(given).values()],
         names=names,
         rng=np.random.default_rng(request.seed),
     )
+    return case, samples
 
 
 def _case_of_taps(services: Services, dataset: Dataset, request: AssessmentRequest) -> Case:
@@ -116,7 +131,11 @@ def _assess(task: Task) -> str:
     dataset = services.datasets.get(str(named))
     task.progress.step(0.05, "reading")
     of_taps = request.release is not None and services.jobs.get(request.release).kind == "mobility"
-    case = (_case_of_taps if of_taps else _case_of_rows)(services, dataset, request)
+    samples: list[Sampled] = []
+    if of_taps:
+        case = _case_of_taps(services, dataset, request)
+    else:
+        case, samples = _case_of_rows(services, dataset, request)
     options = AssessmentOptions(
         attempts=request.attempts,
         secrets=tuple(request.secrets or ()),
@@ -129,7 +148,7 @@ def _assess(task: Task) -> str:
     def report(share: float, what: str) -> None:
         task.progress.step(0.1 + 0.85 * share, what)
 
-    found = assess(case, np.random.default_rng(request.seed), options=options, progress=report)
+    found = assess(case, np.random.default_rng(request.seed), options=options, samples=samples, progress=report)
     page = page_of(services, task.job.id)
     page.parent.mkdir(parents=True, exist_ok=True)
     kind = "a model or tables" if request.release is None else f"{services.jobs.get(request.release).kind} release"

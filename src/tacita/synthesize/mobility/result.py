@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from tacita import check
 from tacita.domain import Domain
+from tacita.engines.targets import Progress, row_target
 from tacita.errors import InvalidInput
 from tacita.synthesize.mobility.decoding import TripCodes, tap_table
 from tacita.synthesize.mobility.od_model import OdModel
 from tacita.synthesize.mobility.schema import TapSchema
 from tacita.synthesize.mobility.tours_model import ToursModel
 from tacita.synthesize.mobility.walk_model import WalkModel
-from tacita.synthesize.writing import Progress, write_file
 from tacita.tables.envelope import Envelope
 
 __all__ = ["SyntheticMobility", "TripModel"]
@@ -105,17 +105,24 @@ class SyntheticMobility(Envelope):
             yield self.sample(min(_BATCH, cards - start), rng, first=start + 1)
 
     def write(
-        self, path: str | Path, cards: int, rng: np.random.Generator, *, progress: Progress | None = None
+        self,
+        path: str | Path,
+        cards: int,
+        rng: np.random.Generator,
+        *,
+        progress: Progress | None = None,
+        into: str | None = None,
     ) -> None:
-        """Write tap records as .parquet or .csv, atomically.
+        """Write tap records as .parquet or .csv, or into a database, atomically.
 
         Args:
-            path: Target.
+            path: A file, or the address of a database.
             cards: Number of cards.
             rng: For the draws.
             progress: Called with the number of records written; an exception from it stops the writing.
+            into: The new table or collection of a database.
         """
-        write_file(path, self.batches(cards, rng), progress)
+        row_target(path, into).write(self.batches(cards, rng), progress)
 
     # -- plain data -----------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from tacita.domain import Attribute, Boolean, Categorical, Date, Numeric, Ordina
 from tacita.domain.encode import FALSE, TRUE, check_type, read_text
 from tacita.errors import DataError
 
-__all__ = ["MISSING", "OTHER", "Axis", "AxisKind", "Key", "hold_back", "read_keys"]
+__all__ = ["MISSING", "OTHER", "Axis", "AxisKind", "Key", "hold_back", "level_texts", "read_keys"]
 
 MISSING = "(missing)"
 OTHER = "(other)"
@@ -171,8 +171,15 @@ def hold_back(attribute: Attribute, column: pa.Array, nulls: Sequence[str]) -> p
         return column
     indices, keys = read_keys(attribute, column, nulls)
     kept_back = np.array([key == OTHER for key in keys])[indices]
-    if not kept_back.any():
-        return column
+    return _texts(indices, keys) if kept_back.any() else column
+
+
+def level_texts(attribute: Attribute, column: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    """A column of a categorical attribute as texts, `(other)` for those that are no levels."""
+    return _texts(*read_keys(attribute, column, nulls))
+
+
+def _texts(indices: NDArray[np.int64], keys: Sequence[Key]) -> pa.Array:
     texts = [None if key is None else str(key) for key in keys]
     return pa.array(texts, pa.string()).take(pa.array(indices))
 

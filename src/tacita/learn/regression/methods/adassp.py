@@ -14,12 +14,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.feature_map import Points
+from tacita.learn.feature_map import Points, add_up
 from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.learn.regression.unit_rows import found_of, ridge_of, unit_rows
@@ -44,13 +45,19 @@ def moves(setting: Problem) -> tuple[int, int, int]:
 
 def exact_parts(setting: Problem, batches: Iterable[Points]) -> tuple[Any, Any]:
     """The matrix and the vector in whole steps; exact, and sensitive."""
+    both = add_up(batches, partial(_exact_parts, setting))
+    return both[:, :-1], both[:, -1]
+
+
+def _exact_parts(setting: Problem, batches: Iterable[Points]) -> Any:
+    """The matrix, and the vector as its last column."""
     columns = setting.design.columns + setting.intercept
     matrix, vector = np.zeros((columns, columns), np.int64), np.zeros(columns, np.int64)
     for points in batches:
         rows = np.trunc(unit_rows(setting, points) * _STEPS)
         matrix += (rows.T @ rows).astype(np.int64)
         vector += (rows.T @ np.trunc(points.y * _STEPS)).astype(np.int64)
-    return matrix, vector
+    return np.column_stack([matrix, vector])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.learn.feature_map import Array, Points
+from tacita.learn.feature_map import Array, Points, add_up
 from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
@@ -62,6 +63,13 @@ def cells_of(setting: Problem, points: Points) -> npt.NDArray[np.int64]:
     return np.asarray(np.ravel_multi_index(codes, shape), np.int64)
 
 
+def _counts(setting: Problem, size: int, batches: Iterable[Points]) -> npt.NDArray[np.int64]:
+    counts = np.zeros(size, np.int64)
+    for points in batches:
+        counts += np.bincount(cells_of(setting, points), minlength=size)
+    return counts
+
+
 def _bin(values: Array, bins: int) -> npt.NDArray[np.int64]:
     return np.minimum(((values + 1) / 2 * bins).astype(np.int64), bins - 1)
 
@@ -95,9 +103,7 @@ class Histogram:
         """Count, add noise, fit to the middles of the cells."""
         _, shape = bins_of(self.setting)
         size = int(np.prod(shape))
-        counts = np.zeros(size, np.int64)
-        for points in batches:
-            counts += np.bincount(cells_of(self.setting, points), minlength=size)
+        counts = add_up(batches, partial(_counts, self.setting, size))
         weights = np.clip(counts + self.law.draw(size, source), 0, None).astype(float)
         x, y = self._middles(shape)
         total = max(weights.sum(), 1.0)
