@@ -21,7 +21,8 @@ from tests.support.ports import free_port
 from bench.rows import Row
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("/", "/datasets", "/datasets/sample-census", "/releases/new", "/releases", "/calculators", "/campaigns/new")
+PAGES = ("/", "/datasets/sample-census", "/calculators", "/datasets", "/releases/new", "/releases", "/campaigns/new")
+"""The first three are measured quickly; calculators and the new campaign have charts."""
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9"
 WEIGHT = """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
     .reduce((sum, each) => sum + each.encodedBodySize, 0)"""
@@ -46,12 +47,12 @@ def run(*, quick: bool) -> list[Row]:
         state, base = context.storage_state(), link.partition("/enter")[0]
         rows = []
         for path in PAGES[: 3 if quick else None]:
-            cold = _measured(browser.new_context(storage_state=state), f"{base}{path}")
+            cold = sorted(_measured(browser.new_context(storage_state=state), f"{base}{path}") for _ in range(3))[1]
             warm = min((_measured(context, f"{base}{path}") for _ in range(3)), key=lambda found: found[0])
-            note = "cold: an empty cache; warm: the best of three"
-            rows.append(Row(bar=f"{path}: first content, cold", ours=cold[0], unit="ms", goal="<= 1000", note=note))
-            rows.append(Row(bar=f"{path}: first content, warm", ours=warm[0], unit="ms", goal="<= 1000"))
-            rows.append(Row(bar=f"{path}: weight", ours=cold[1] / 1e6, unit="MB", goal="<= 2"))
+            note = "cold: an empty cache, the median of three; warm: the best of three"
+            rows.append(Row(bar=f"{path}: first content, cold", ours=cold[0], unit="ms", goal="<= 600", note=note))
+            rows.append(Row(bar=f"{path}: first content, warm", ours=warm[0], unit="ms", goal="<= 600"))
+            rows.append(Row(bar=f"{path}: weight", ours=cold[1] / 1e6, unit="MB", goal="<= 1"))
         browser.close()
     return rows
 
@@ -61,6 +62,8 @@ def _measured(context: Any, url: str) -> tuple[float, float]:
     page.goto(url)
     page.wait_for_function("() => window.socket && window.socket.connected")
     page.wait_for_timeout(500)
+    if page.locator(".chart-picture").count():  # its module is loaded after the page is shown
+        page.locator(".chart-picture svg").first.wait_for()
     found = (float(page.evaluate(PAINT)), float(page.evaluate(WEIGHT)))
     page.close()
     return found
@@ -74,6 +77,7 @@ class _Service:
 
     def __enter__(self) -> str:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TACITA_")}
+        environment["TACITA_HOME"] = str(self._folder / "home")
         command = [str(Path(sys.executable).with_name("tacita")), "serve", "--open", "--port", str(self._port)]
         self._log = (self._folder / "log").open("wb")
         self._process = subprocess.Popen(command, cwd=self._folder, env=environment, stdout=self._log, stderr=self._log)

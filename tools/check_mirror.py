@@ -24,6 +24,7 @@ ROOMS = {
     "client": ("client/test_client.py", "one client of several parts, against a running server"),
     "collect/channels/parts": ("collect/channels", "shared parts are tested with each channel that uses them"),
     "console": ("browser", "pages are tested in a real browser"),
+    "console/look": ("browser", "parts of pages are tested in a real browser"),
     "console/pages": ("browser", "pages are tested in a real browser"),
     "console/parts": ("browser", "parts of pages are tested in a real browser"),
     "calculators": ("calculators/test_registry.py", "every calculator passes the same tests"),

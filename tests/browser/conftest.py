@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from tests.support.ports import free_port
 
 from tacita.client.client import Client
@@ -137,7 +137,8 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     port = free_port()
     folder = tmp_path_factory.mktemp("service")
     settings = {"TACITA_PORT": str(port), "TACITA_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TACITA_")}
+    # PYTEST_: the framework does without compression where it sees them
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("TACITA_", "PYTEST_"))}
     environment = inherited | settings | getattr(request.module, "SETTINGS", {})
     arguments = getattr(request.module, "ARGUMENTS", ())
     made = Service(folder, environment, f"http://127.0.0.1:{port}", arguments)
@@ -225,20 +226,22 @@ def phone(browse: Browse, locale: str) -> Page:
 
 
 @pytest.fixture(scope="session")
-def check_accessible() -> Callable[[Page], None]:
-    """Fails on serious violations of WCAG 2.1 A and AA, as axe-core finds them."""
+def check_accessible() -> Callable[..., None]:
+    """Fails on serious violations of WCAG 2.1 A and AA, as axe-core finds them; strictly, on moderate ones of its best
+    practices too."""
     source = tool.AXE.read_text(encoding="utf-8")
 
-    def check(page: Page) -> None:
+    def check(page: Page, *, strictly: bool = False) -> None:
         page.evaluate(SETTLED)  # what fades in has no colour of its own yet
         page.evaluate(source)  # not a script of the page: its content policy stays as it is
-        options = {"runOnly": AXE_RULES, "resultTypes": ["violations"]}
+        rules = [*AXE_RULES, "best-practice"] if strictly else AXE_RULES
+        options = {"runOnly": rules, "resultTypes": ["violations"]}
         found = page.evaluate("options => axe.run(document, options)", options)["violations"]
         serious = [
             f"{violation['id']} ({violation['impact']}): {violation['help']}\n    "
             + "\n    ".join(f"{node['target']}: {node['failureSummary']}" for node in violation["nodes"])
             for violation in found
-            if violation["impact"] in ("serious", "critical")
+            if violation["impact"] in ("serious", "critical") or (strictly and violation["impact"] == "moderate")
         ]
         assert not serious, f"{page.url}\n" + "\n".join(serious)
 
@@ -256,11 +259,14 @@ def console() -> Any:
 
 @pytest.fixture(scope="session")
 def picture() -> Callable[..., Path]:
-    """Keeps a picture in tests/browser/out; with TACITA_PICTURES also in docs/images, if it is one of the docs."""
+    """Keeps a picture of a page, or of a part, in tests/browser/out; with TACITA_PICTURES also in docs/images, if it
+    is one of the docs."""
 
-    def take(page: Page, name: str, *, docs: bool = False, **options: Any) -> Path:
+    def take(page: Page | Locator, name: str, *, docs: bool = False, **options: Any) -> Path:
         path = OUT / f"{name}.png"
         path.parent.mkdir(exist_ok=True)
+        if options.get("full_page"):
+            page.evaluate("() => window.scrollTo(0, 0)")  # the header stays at the top of what is seen
         data = page.screenshot(path=path, animations="disabled", scale="css", **options)
         if docs and os.environ.get("TACITA_PICTURES"):
             (IMAGES / path.name).write_bytes(data)

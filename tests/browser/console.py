@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 
 def sign_in(page: Page, service: Any, token: str) -> None:
@@ -31,7 +31,10 @@ def turn_dark(page: Page) -> None:
 
 def settle(page: Page) -> None:
     """Wait until nothing moves any more: colours that fade in are no colours yet."""
-    page.wait_for_function("() => document.getAnimations().every(each => each.playState !== 'running')")
+    page.wait_for_function(
+        "() => document.getAnimations().every(each => each.playState !== 'running'"
+        " || each.effect?.getComputedTiming().iterations === Infinity)"
+    )
 
 
 def to_top(page: Page) -> None:
@@ -55,3 +58,15 @@ def slide(page: Page, name: str, places: int) -> None:
         shown = label.inner_text()
         slider.press("ArrowRight" if places > 0 else "ArrowLeft")
         expect(label).not_to_have_text(shown)
+
+
+def chart(page: Page, title: str) -> Locator:
+    """The picture of the chart whose title begins like this."""
+    return page.locator(f".chart-picture[aria-label^='{title}']")
+
+
+def numbers(page: Page, title: str) -> list[list[str]]:
+    """The cells of the table below a chart, as they are shown; the first row is its head."""
+    table = page.locator("figure.chart", has=chart(page, title)).locator("table")
+    expect(table).to_have_count(1)
+    return table.evaluate("table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))")

@@ -34,12 +34,12 @@ def test_sliders_move_numbers_and_curves(page, service, console, check_accessibl
     level = 2 * math.log(math.sinh(0.3) / 0.2)
     expect(page.get_by_text(f"with probability 20 % if the noise level is {level:.3g} at most")).to_be_visible()
 
-    drawn = page.locator("svg[aria-label^='Cost']")
+    drawn = console.chart(page, "Cost")
     before = drawn.get_attribute("aria-label")
     page.get_by_label("People", exact=True).fill("200")
     plain = 200 * 5500 * math.exp(-1 / 0.5)
     expect(page.get_by_text(f"would cost {plain:,.0f}")).to_be_visible()
-    assert drawn.get_attribute("aria-label") != before
+    expect(drawn).not_to_have_attribute("aria-label", before)
     page.get_by_label("Available money").fill("1")
     expect(page.get_by_text("No epsilon costs 1.00 or less.")).to_be_visible()
     page.get_by_label("People", exact=True).fill("")
@@ -68,7 +68,7 @@ def test_every_other_calculator_has_a_form(page, service, console, check_accessi
     page.get_by_label("Keep", exact=True).fill("0.5")
     page.get_by_role("button", name="Calculate", exact=True).click()
     expect(page.get_by_text("epsilon that the publication claims")).to_be_visible()
-    expect(page.locator("svg[aria-label^='True epsilon of each block']")).to_be_visible()
+    expect(console.chart(page, "True epsilon of each block")).to_be_visible()
     check_accessible(page)
     picture(page, "console-calculators-listed", full_page=True)
 

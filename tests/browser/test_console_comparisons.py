@@ -18,6 +18,33 @@ def make_sample(page, service) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(SAMPLE)
 
 
+CLEAR = """svg => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).map(Number);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = light(getComputedStyle(svg.closest(".panel")).backgroundColor);
+  const marks = [...svg.querySelectorAll("path[stroke]:not([fill-opacity])")];
+  const fills = marks.map((each) => each.getAttribute("fill") ?? "");
+  const clear = fills.filter((each) => each.startsWith("rgb")).map((each) => Math.abs(light(each) - ground));
+  const probe = document.body.appendChild(document.createElement("span"));
+  probe.style.color = "var(--mark-1)";
+  const mark = Math.abs(light(getComputedStyle(probe).color) - ground);
+  probe.remove();
+  return [Math.max(...clear), Math.min(...clear), mark].map((each) => Math.round(each));
+}"""
+"""How far the strongest mark of a chart, the faintest, and the colour of marks are from the surface they are on."""
+
+
+def strongest_is_clearest(page, console) -> bool:
+    """Whether the strongest pair has the colour that is farthest from the page."""
+    svg = console.chart(page, "Mutual information of pairs").locator("svg")
+    expect(svg).to_be_visible()
+    console.settle(page)
+    strong, faint, of_marks = svg.evaluate(CLEAR)
+    return strong > faint and strong == of_marks
+
+
 def test_a_steward_compares_releases(page, service, console, check_accessible, picture):
     token = service.token("steward")
     console.sign_in(page, service, token)
@@ -54,7 +81,7 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     expect(page.get_by_text(re.compile("^6: ")).first).to_be_visible()
     made = page.get_by_role("link", name="Make this release").get_attribute("href")
     assert f"/console/releases/new?dataset={SAMPLE}&kind=" in made
-    expect(page.locator("svg[aria-label^='Risk and utility']")).to_be_visible()
+    expect(console.chart(page, "Risk and utility")).to_be_visible()
     console.settle(page)
     check_accessible(page)
     console.to_top(page)
@@ -102,17 +129,12 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("option").nth(1).click()  # the older one: of pairs
     expect(page.get_by_text("This model is not a network: it was fitted to tables.")).to_be_visible()
-    expect(page.locator("svg[aria-label^='Mutual information of pairs']")).to_be_visible()
+    expect(console.chart(page, "Mutual information of pairs")).to_be_visible()
     expect(page.get_by_text("The stronger the colour of a pair, the more")).to_be_visible()
-    strong, weak = (
-        page.locator("svg[aria-label^='Mutual information of pairs'] rect").evaluate_all(
-            f"all => Math.{end}(...all.map(each => Number(each.getAttribute('fill-opacity'))))"
-        )
-        for end in ("max", "min")
-    )
-    assert strong > weak  # opacity of one colour: stronger on a light page and on a dark one
+    assert strongest_is_clearest(page, console)
     expect(page.get_by_text(re.compile("darker|lighter", re.IGNORECASE))).to_have_count(0)
     console.turn_dark(page)
+    assert strongest_is_clearest(page, console)  # the chart is drawn anew in the colours of the theme
     picture(page, "console-pairs-dark", full_page=True)
     check_accessible(page)
     page.get_by_role("button", name="Light or dark").click()
@@ -120,13 +142,16 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     console.choose(page, "Attribute in question", "region")
     console.choose(page, "smoking", "daily")
     expect(page.get_by_text("among people with smoking = daily")).to_be_visible()
-    expect(page.get_by_role("table", name="Shares of region with intervals")).to_be_visible()
+    head, *rows = console.numbers(page, "Shares of region")
+    assert head[0] == "region"
+    assert head[-1] == "given the known attributes, to"
+    assert all(len(row) == 7 for row in rows)
     expect(page.get_by_text("each with 95 % confidence").first).to_be_visible()
     check_accessible(page)
     console.to_top(page)
     picture(page, "console-model", full_page=True)
     console.visit(page, service, f"/network?release={jobs[1]}", "Network")
-    expect(page.locator("svg.network")).to_be_visible()
+    expect(console.chart(page, "Network of the attributes")).to_be_visible()
     check_accessible(page)
     console.turn_dark(page)
     check_accessible(page)

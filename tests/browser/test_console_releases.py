@@ -35,7 +35,7 @@ def test_statistics_show_their_error_before_and_after(service, sample, page, con
     button.click()
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Noisy tables of {sample}")
-    expect(page.locator("svg[role=img]")).to_be_visible()
+    expect(page.locator(".chart-picture svg")).to_be_visible()
     check_accessible(page)
     picture(page, "console-statistics", full_page=True)
     with service.client() as client:
@@ -114,7 +114,7 @@ def test_an_assessment_shows_every_attack_that_its_headline_could_name(service, 
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     page.get_by_role("button", name="Assess").click()
-    chart = page.locator("svg[aria-label^='Risk by attack']")
+    chart = console.chart(page, "Risk by attack")
     expect(chart).to_be_visible(timeout=240_000)
     said = chart.get_attribute("aria-label")
     with service.client() as client:
@@ -229,7 +229,7 @@ def test_a_model_is_made_and_asked(service, sample, page, console, check_accessi
     check_accessible(page)
     picture(page, "console-model", full_page=True)
     page.get_by_role("button", name="Assess").click()
-    chart = page.locator("svg[aria-label^='Risk by attack']")
+    chart = console.chart(page, "Risk by attack")
     expect(chart).to_be_visible(timeout=240_000)
     assert "loss threshold, trees model of" in chart.get_attribute("aria-label")
     with page.expect_download() as download:

@@ -36,7 +36,7 @@ ENTER = "/console/enter"
 OPENID = "/console/openid"
 _HOME = "/console/"
 _PAGE = (Path(__file__).parent / "static" / "enter.html").read_text(encoding="utf-8")
-_STYLE = (Path(__file__).parent / "static" / "console.css").read_text(encoding="utf-8")
+_STYLE = "".join((Path(__file__).parent / "static" / name).read_text("utf-8") for name in ("tokens.css", "parts.css"))
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"

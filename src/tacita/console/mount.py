@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from nicegui import app as gui
 from nicegui import core, ui
 from starlette.datastructures import MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
@@ -51,7 +52,9 @@ def mount(app: FastAPI) -> Sessions:
     home = [Route(path, lambda _: RedirectResponse(f"{HOME}/", status_code=307)) for path in ("/", HOME)]
     app.router.routes[:0] = [*home, *routes(app, sessions, provider)]  # before any path that takes a name
     gui.add_static_files("/static", _STATIC)
-    ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/console.css?{__version__}">', shared=True)
+    for name in ("tokens", "parts"):
+        ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/{name}.css?{__version__}">', shared=True)
+    ui.add_head_html(f'<script defer src="{HOME}/static/menu.js?{__version__}"></script>', shared=True)
     gui.colors(primary="#1f5f9e")
     install(app, sessions)
     logging.getLogger("nicegui").setLevel(logging.CRITICAL)  # it prints the messages of errors: see `page._show_error`
@@ -65,11 +68,17 @@ def mount(app: FastAPI) -> Sessions:
         binding_refresh_interval=None,
         show_welcome_message=False,
         reconnect_timeout=10.0,
+        gzip_middleware_factory=_compressed,
     )
     _guard_messages(sessions)
     gui.add_middleware(_Guard, sessions=sessions)
     gui.add_middleware(_Policy)
     return sessions
+
+
+def _compressed(app: ASGIApp) -> GZipMiddleware:
+    """Compress at a level that costs a first visit less time than it saves."""
+    return GZipMiddleware(app, minimum_size=500, compresslevel=5)
 
 
 def _guard_messages(sessions: Sessions) -> None:

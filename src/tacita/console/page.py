@@ -24,7 +24,8 @@ from tacita.common.roles import Role
 from tacita.console.api import Api
 from tacita.console.door import ENTER
 from tacita.console.drafts import draft_of
-from tacita.console.parts import kit
+from tacita.console.look import kit
+from tacita.console.look.frame import frame
 from tacita.console.sessions import COOKIE, ConsoleSession, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
 from tacita.server.http import logs
@@ -156,7 +157,7 @@ def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable
         session.pages.add(ui.context.client.id)
         visit = Visit(api=api, me=me, session=session, query=dict(request.query_params))
         ui.on_exception(_show_error)
-        with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
+        with frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
             address = f"{request.url.path}?{request.url.query}"
             with kit.use_draft(draft_of(session.drafts, address) if known.form else None):
                 await _fill(known, visit, request.path_params)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tacita.console.look import kit
 from tacita.console.page import Visit
-from tacita.console.parts import kit
 
 __all__ = ["TOUR", "step"]
 

@@ -8,7 +8,7 @@ from tacita.models.bif import read_bif, write_bif
 from tacita.models.blend import Blend
 from tacita.models.chow_liu import chow_liu
 from tacita.models.discrete_score import DiscreteCounts, DiscreteScore
-from tacita.models.draw import draw_comparison, draw_network
+from tacita.models.draw import draw_comparison, draw_network, place_network
 from tacita.models.exact_search import best_parents
 from tacita.models.fit import fit_network
 from tacita.models.greedy import greedy_parents, useful_cells
@@ -48,6 +48,7 @@ __all__ = [
     "hill_climb",
     "mutual_information",
     "noise_bits",
+    "place_network",
     "read_bif",
     "rejected_rows",
     "shd",

@@ -1,6 +1,7 @@
 """A network as a picture: one SVG, drawn in layers, parents above children. No scripts, nothing fetched.
 
     draw_network      one network; arrows may have weights
+    place_network     where its attributes are drawn
     draw_comparison   the links of several networks, between attributes on an ellipse; colour and dashes show the
                       status of a link: common, discordant or uncommon
 
@@ -18,7 +19,7 @@ from tacita.errors import InvalidInput, UnknownName
 from tacita.models.links import LinkStatus, compare_links
 from tacita.models.network import topological_order
 
-__all__ = ["draw_comparison", "draw_network"]
+__all__ = ["draw_comparison", "draw_network", "place_network"]
 
 _WIDE, _HIGH, _GAP_X, _GAP_Y, _EDGE = 132, 34, 18, 56, 10
 _SWEEPS = 8  # each pulls nodes to the middle of their relatives; later ones change next to nothing
@@ -101,6 +102,11 @@ def draw_comparison(networks: Mapping[str, Mapping[str, Sequence[str]]], *, titl
         f'<svg viewBox="0 0 {wide} {high}" width="{wide}" role="img" aria-label="{html.escape(f"{title}: {said}")}" '
         f'class="network"><defs>{tips}</defs>{"".join(lines)}{"".join(boxes)}{"".join(legend)}</svg>'
     )
+
+
+def place_network(parents: Mapping[str, Sequence[str]]) -> dict[str, tuple[float, float]]:
+    """Position of each attribute: in layers, parents above children; x grows to the right, y downwards."""
+    return _placed(parents)[0]
 
 
 def _placed(

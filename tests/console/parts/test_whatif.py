@@ -109,6 +109,6 @@ def test_a_campaigns_network_is_drawn_with_its_weights():
     known = read_campaign({"network": network().as_dict(), "links": links})
     assert known.rests_on == ("b from a: 0.500 bits, p-value 0.012",)
     assert known.weights == {("a", "b"): 0.5}
-    assert picture_of(known).startswith("<svg")
+    assert picture_of(known).rows
     none = read_campaign({"network": network().as_dict(), "links": links[1:]})
     assert "More reports" in none.rests_on[0]

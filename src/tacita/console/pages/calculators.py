@@ -7,12 +7,14 @@ from typing import Any, get_args
 
 from nicegui import ui
 
+from tacita.console.look import charts, kit, words
+from tacita.console.look.charts import Place
+from tacita.console.look.plots import lines
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.described import member_field, member_type
 from tacita.console.parts.odds import budget_curves, confidence_curve, money, odds_words, share
 from tacita.errors import InvalidInput
-from tacita.figures.charts import Curve, curves
+from tacita.figures.charts import Curve
 from tacita.privacy.risk.at_risk import Noise, at_risk, belief_after
 from tacita.privacy.risk.cost import CostModel
 
@@ -47,7 +49,7 @@ def _odds() -> None:
         kit.reword(said, odds_words(epsilon(), before()))
         places = [place / 20 for place in range(0, 161)]
         line = Curve(label="belief after, at most", x=places, y=[belief_after(each, before()) for each in places])
-        drawn = curves(
+        drawn = lines(
             [line],
             across="epsilon",
             up="probability",
@@ -56,13 +58,13 @@ def _odds() -> None:
             at=epsilon(),
             level=("belief before", before()),
         )
-        picture.set_content(drawn)
+        picture.draw(drawn)
 
     with kit.panel("What does an epsilon mean?"):
         epsilon = kit.slider("Epsilon", words.EPSILONS, 1.0, words=words.EPSILON, change=show)
         before = kit.slider("Certainty of an attacker before the release", _BELIEFS, 0.5, shown=share, change=show)
         said = kit.text("").props("aria-live=polite")
-        picture = kit.picture("")
+        picture = Place()
     kit.soon(show)
 
 
@@ -83,8 +85,8 @@ def _risk() -> None:
         same = f" The same mechanism is ({loss}, {found.delta:.3g})-differentially private."
         kit.reword(said, " ".join((answer, *found.notes)) + same)
         line = confidence_curve(found.noise, kind.value, sides.value)
-        drawn = curves([line], across="epsilon", up="probability", title="Confidence", most=1.0, at=found.epsilon)
-        picture.set_content(drawn)
+        drawn = lines([line], across="epsilon", up="probability", title="Confidence", most=1.0, at=found.epsilon)
+        picture.draw(drawn)
 
     about = "The noise bounds the worst case. How likely is it that the privacy loss is much smaller?"
     with kit.panel("Privacy at risk", about):
@@ -101,7 +103,7 @@ def _risk() -> None:
             with ui.element("div") as rooms[name]:
                 sliders[name] = kit.slider(label, places, value, shown=words_of, change=show)
         said = kit.text("").props("aria-live=polite")
-        picture = kit.picture("")
+        picture = Place()
         kit.note("Privacy at risk describes a mechanism in another way. It does not change the mechanism or its noise.")
     kit.soon(show)
 
@@ -128,8 +130,8 @@ def _cost() -> None:
             f"{share(best.confidence)}: {money(best.budget)}, a saving of {money(best.saving)}."
             + _within(model, level, several, float(there.value or 0)),
         )
-        picture.set_content(
-            curves(budget_curves(model, level, several), across="epsilon", up="cost", title="Cost", at=best.epsilon)
+        picture.draw(
+            lines(budget_curves(model, level, several), across="epsilon", up="cost", title="Cost", at=best.epsilon)
         )
 
     about = "The compensation to be paid if people lose their privacy, and the epsilon that makes it smallest."
@@ -145,7 +147,7 @@ def _cost() -> None:
         noise = kit.slider("Noise level of one release", _LEVELS, 0.5, change=show)
         releases = kit.slider("Releases to the same people", _RELEASES, 1, shown=lambda n: f"{int(n)}", change=show)
         said = kit.text("").props("aria-live=polite")
-        picture = kit.picture("")
+        picture = Place()
     kit.soon(show)
 
 
@@ -195,8 +197,8 @@ def _grid(grid: Mapping[str, Any]) -> None:
     """Draw a curve where the table is one; else show the table."""
     names, columns = list(grid["columns"]), list(grid["columns"].values())
     if grid["curve"]:
-        lines = [_line(name, columns[0], column) for name, column in zip(names[1:], columns[1:], strict=True)]
-        kit.picture(curves([line for line in lines if line.x], across=names[0], up="", title=grid["title"]))
+        found = [_line(name, columns[0], column) for name, column in zip(names[1:], columns[1:], strict=True)]
+        charts.show(lines([line for line in found if line.x], across=names[0], up="", title=grid["title"]))
         return
     rows = [
         [value if isinstance(value, str) else _figure(value) for value in row] for row in zip(*columns, strict=True)

@@ -9,20 +9,19 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import charts, kit, words
+from tacita.console.look.charts import Chart, Shown
+from tacita.console.look.plots import lines
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
-from tacita.console.parts.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
+from tacita.console.parts.convergence import BARS, MOST_BARS, Watch, half_width, pictures_of, stop_advice
 from tacita.console.parts.findings import show_findings
 from tacita.console.parts.waves import show_changes, show_series
 from tacita.errors import InvalidInput, TacitaError
-from tacita.figures.charts import curves, interval_bars
 from tacita.tables.release import Releases
 
 __all__ = ["campaign"]
 
 _SECONDS = 2.0
-_ENDS = (0.04, 0.08, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""Where the axis of a table's shares may end."""
 _WHO = {
     "draft": "The campaign accepts no answers yet: open it first.",
     "open": "Anyone with this address may answer, without signing in.",
@@ -42,11 +41,13 @@ async def campaign(visit: Visit, id: str) -> None:
     found = await visit.api.get(f"/v1/campaigns/{id}")
     kit.title(found["title"])
     live = _Live(visit=visit, id=id, campaign=found)
-    live.show()
-    await live.look()
-    if found["series"] is not None and found["series"]["wave"] > 1:
-        show_changes(visit, found)
-    show_findings(visit, id, found["questions"])
+    with kit.columns() as (main, side):
+        live.show(main, side)
+        await live.look()
+        with main:
+            if found["series"] is not None and found["series"]["wave"] > 1:
+                show_changes(visit, found)
+            show_findings(visit, id, found["questions"])
     ui.timer(_SECONDS, live.look_again, immediate=False)
 
 
@@ -58,6 +59,8 @@ class _Live:
     watch: Watch = field(default_factory=Watch)
     releases: Releases | None = None
     drawn: tuple[Any, ...] = ()
+    drawn_key: Key = ()
+    charts: dict[str, Shown] = field(default_factory=dict)
     known: str = ""
 
     @property
@@ -67,35 +70,40 @@ class _Live:
 
     # -- the page -----------------------------------------------------------------------------------------------------
 
-    def show(self) -> None:
+    def show(self, main: ui.element, side: ui.element) -> None:
         """Lay the page out; `look` fills it."""
-        with kit.panel("Status"):
-            with kit.row():
-                self.state = kit.state(self.campaign["state"])
-                self.reason = kit.text("", "soft", tag="span")
-            with kit.cells():
-                with ui.element("div"):
-                    kit.note("Reports")
-                    self.received = kit.text("0", "big")
-                with ui.element("div"):
-                    kit.note("Reports per second")
-                    self.pace = kit.text("0", "big")
-                with ui.element("div"):
-                    alone = self.campaign["series"] is None
-                    kit.note("Epsilon of each respondent, at most" if alone else "Epsilon in this wave, at most")
-                    kit.text(f"{self.campaign['epsilon']:.4g}", "big")
-            self.series_room = ui.element("div")
-            self.buttons = ui.element("div").classes("row-of")
-        self._show_link()
-        with kit.panel("Are there enough reports?"), ui.element("div").props("aria-live=polite"):
-            self.advice = kit.text("")
-        with kit.panel("Tables"):
-            with kit.row():
-                options = {key: " x ".join(key) for key in self.tables}
-                self.table = kit.choice("Table", options, self.tables[0], change=self._draw)
-            self.tables_room = ui.element("div")
-        self.means_room = ui.element("div")
+        with main:
+            with kit.panel("Status"):
+                with kit.row():
+                    self.state = kit.state(self.campaign["state"])
+                    self.reason = kit.text("", "soft", tag="span")
+                alone = self.campaign["series"] is None
+                promise = "Epsilon of each respondent, at most" if alone else "Epsilon in this wave, at most"
+                with ui.element("div").classes("figures"):
+                    self.received = self._figure("Reports", "0")
+                    self.pace = self._figure("Reports per second", "0")
+                    self._figure(promise, f"{self.campaign['epsilon']:.4g}")
+                self.series_room = ui.element("div")
+            with kit.panel("Tables"):
+                with kit.row():
+                    options = {key: " x ".join(key) for key in self.tables}
+                    self.table = kit.choice("Table", options, self.tables[0], change=self._draw)
+                    self.way = kit.choice("Show it as", [BARS], BARS, change=self._draw)
+                self.tables_room = ui.element("div")
+            self.means_room = ui.element("div")
+        with side:
+            with kit.panel("Are there enough reports?"), ui.element("div").props("aria-live=polite"):
+                self.advice = kit.text("")
+            self._show_link()
+        with kit.actions() as self.buttons:
+            pass
         self._show_buttons()
+
+    @staticmethod
+    def _figure(name: str, value: str) -> ui.html:
+        with ui.element("div"):
+            kit.note(name)
+            return kit.text(value, "big")
 
     def _show_link(self) -> None:
         with kit.panel("For respondents"):
@@ -230,38 +238,55 @@ class _Live:
             kit.table(["number", "mean", "interval", "respondents"], rows, caption="Means")
 
     def _draw(self) -> None:
-        self.tables_room.clear()
         key = tuple(self.table.value)
         release = self.releases.get(key) if self.releases else None
-        with self.tables_room:
+        if release is None:
+            self.charts.clear()
+            self.tables_room.clear()
             minimum = self.campaign["terms"]["minimum"]
-            if release is None and self._answered(self.campaign).get(key, 0) >= minimum:
-                kit.empty("Respondents were asked for the mean only. It is shown below.")
-                return
-            if release is None:
-                kit.empty(f"This table is shown after {minimum:,} answers. Send the address to respondents.")
-                return
-            shown = bars(release)
-            highest = max(each.high or 0.0 for each in shown)
-            most = next(end for end in _ENDS if end >= highest)
-            kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
-            recipe = release.provenance.recipe
-            kit.note(
-                f"Lines are 95 % confidence intervals; the widest is ± {half_width(release):.3g}. "
-                f"{recipe['respondents']:,} people have answered for this table. The estimate uses all "
-                f"{recipe['reports']:,} reports that hold some of its attributes."
-                + (f" First {MOST_BARS} of {release.values.size:,} cells." * (release.values.size > MOST_BARS))
-            )
-            stop = self.campaign["terms"]["stop"]
-            kit.heading("Convergence", 3)
-            kit.picture(
-                curves(
-                    self.watch.curves(key),
-                    across="reports of the campaign",
-                    up="largest half-width",
-                    title="Largest half-width over reports",
-                    logarithmic=True,
-                    level=("stop rule", stop["half_width"]) if stop else None,
-                    at=float(self.campaign["received"]),
-                )
-            )
+            asked = self._answered(self.campaign).get(key, 0) >= minimum
+            with self.tables_room:
+                if asked:
+                    kit.empty("Respondents were asked for the mean only. It is shown below.")
+                else:
+                    kit.empty(f"This table is shown after {minimum:,} answers. Send the address to respondents.")
+            return
+        ways = pictures_of(key, release)
+        self._offer_ways(list(ways))
+        table, width = ways.get(self.way.value, ways[BARS])(), self._convergence(key)
+        if "table" in self.charts and self.drawn_key == key:
+            self.charts["table"].update(table)
+            self.charts["width"].update(width)
+        else:
+            self.tables_room.clear()
+            with self.tables_room:
+                self.charts["table"] = charts.show(table)
+                self.told = kit.note("")
+                kit.heading("Convergence", 3)
+                self.charts["width"] = charts.show(width)
+            self.drawn_key = key
+        recipe = release.provenance.recipe
+        more = f" First {MOST_BARS} of {release.values.size:,} cells." * (release.values.size > MOST_BARS)
+        kit.reword(
+            self.told,
+            f"Lines are 95 % confidence intervals; the widest is ± {half_width(release):.3g}. "
+            f"{recipe['respondents']:,} people have answered for this table. The estimate uses all "
+            f"{recipe['reports']:,} reports that hold some of its attributes.{more}",
+        )
+
+    def _offer_ways(self, ways: list[str]) -> None:
+        if self.way.options != ways:
+            self.way.set_options(ways, value=self.way.value if self.way.value in ways else BARS)
+        self.way.set_visibility(len(ways) > 1)
+
+    def _convergence(self, key: Key) -> Chart:
+        stop = self.campaign["terms"]["stop"]
+        return lines(
+            self.watch.curves(key),
+            across="reports of the campaign",
+            up="largest half-width",
+            title="Largest half-width over reports",
+            logarithmic=True,
+            level=("stop rule", stop["half_width"]) if stop else None,
+            at=float(self.campaign["received"]),
+        )

@@ -14,8 +14,10 @@ from nicegui import run, ui
 from tacita.collect.channels.matrix import MatrixChannel
 from tacita.collect.channels.wiring import MAKERS, REGISTRY
 from tacita.collect.device.device import USUAL_LIMITS
+from tacita.console.look import kit, words
+from tacita.console.look.charts import Place
+from tacita.console.look.plots import lines
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.collection import (
     EPSILONS,
     MOST_REHEARSED,
@@ -36,7 +38,6 @@ from tacita.console.parts.collection import (
 )
 from tacita.console.parts.schema import schema_file
 from tacita.errors import InvalidInput, TacitaError
-from tacita.figures.charts import curves
 
 __all__ = ["campaign_new"]
 
@@ -77,13 +78,15 @@ async def campaign_new(visit: Visit) -> None:
     """Build a campaign: attributes, tables, terms, and the button that opens it."""
     datasets = await visit.api.get("/v1/datasets")
     builder = _Builder(visit=visit)
-    builder.show_attributes([each["name"] for each in datasets])
-    builder.show_tables()
-    with kit.cells():
-        builder.show_cost()
-        builder.show_end()
-    builder.show_expected()
-    builder.show_open()
+    with kit.columns("halves") as (main, side):
+        with main:
+            builder.show_attributes([each["name"] for each in datasets])
+            builder.show_tables()
+            builder.show_cost()
+            builder.show_end()
+        with side:
+            builder.show_expected()
+            builder.show_open()
     if (name := visit.query.get("dataset")) in [each["name"] for each in datasets]:
         builder.rows = rows_of(await visit.api.get(f"/v1/datasets/{name}/schema"))
     builder.rows = list(kit.draft().take("rows", tuple(builder.rows)))
@@ -269,10 +272,13 @@ class _Builder:
         with kit.panel("Expected error"):
             with ui.element("div").props("aria-live=polite"):
                 self.expected = ui.element("div")
+                with self.expected:
+                    kit.skeleton("Planning.")
             with kit.row():
                 options = {"respondents": "over the number of respondents", "epsilon": "over epsilon"}
                 kit.choice("Curve", options, self.along, change=self._turn)
-            self.curve = kit.picture("")
+            self.curve = Place()
+            self.curve.wait("Planning.")
         with kit.panel("Text for respondents"):
             self.lot = kit.note("")
             self.read = ui.element("div")
@@ -339,7 +345,7 @@ class _Builder:
             kit.text(f"{error.field}: {error.rule}." if error.field else f"{error.rule}.", "problem")
             if hint := kit.hint_of(error):
                 kit.note(hint)
-        self.curve.set_content("")
+        self.curve.clear()
         self.read.clear()
 
     def _show_planned(self, planned: dict[str, Any]) -> None:
@@ -398,13 +404,12 @@ class _Builder:
         if self.planned is None:
             return
         body, mode = self.body, mode_taken(self.planned, self.body["tables"])
-        lines = await run.io_bound(error_curve, body, mode, self.along)
-        if lines:
+        found = await run.io_bound(error_curve, body, mode, self.along)
+        if found:
             across = "respondents" if self.along == "respondents" else "epsilon of each respondent"
             at = float(body["respondents"] if self.along == "respondents" else body["epsilon"])
-            self.curve.set_content(
-                curves(lines, across=across, up="error", title="Expected error", logarithmic=True, at=at)
-            )
+            drawn = lines(found, across=across, up="error", title="Expected error", logarithmic=True, at=at)
+            self.curve.draw(drawn)
         texts = await run.io_bound(read_by_respondents, body, mode) or []
         self.read.clear()
         with self.read:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from tacita.console.look import kit
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
 
 __all__ = ["campaigns"]
 
@@ -22,12 +22,12 @@ async def campaigns(visit: Visit) -> None:
     may_open = visit.may("steward") and visit.me["datasets"] is None
     if not found:
         if may_open:
-            kit.empty("There is no campaign yet.", "New campaign", "/campaigns/new")
+            kit.empty("There is no campaign yet.", "New campaign", "/campaigns/new", sign="campaign")
         else:
             kit.empty("There is no campaign yet. A steward of all datasets can open one.")
         return
     if may_open:
-        with kit.row():
+        with kit.actions():
             kit.link("New campaign", "/campaigns/new", "main-button")
     with kit.panel("All campaigns"):
         kit.table(

@@ -6,102 +6,79 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from nicegui import ui
-
+from tacita.console.look import charts, kit
+from tacita.console.look.plots import front
+from tacita.console.look.watching import watch
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
 from tacita.console.parts.presets import WAYS, make_path
-from tacita.errors import TacitaError
-from tacita.figures.charts import Point, scatter
+from tacita.figures.charts import Point
 
 __all__ = ["comparison"]
-
-_SECONDS = 1.5
-_RUNS = ("queued", "running", "cancelling")
 
 
 @page("/comparisons/{id}", "Comparison of releases", roles=("steward",))
 async def comparison(visit: Visit, id: str) -> None:
     """Show its progress while it runs, then its results."""
     job = await visit.api.get(f"/v1/jobs/{id}")
-    room = ui.element("div")
-    if job["state"] not in _RUNS:
-        await _show(visit, id, room)
-        return
-    with room, kit.panel("Running", "You can leave this page. The comparison continues."):
-        with ui.element("div").props("aria-live=polite"):
-            line = kit.text(_line(job))
-        bar = kit.set_attributes(
-            ui.element("progress").props("max=100"), value=_percent(job), **{"aria-label": "Progress"}
-        )
 
-        async def cancel() -> None:
-            words = "Results so far are lost. No budget was spent."
-            if await kit.confirm("Stop this comparison?", words, "Stop"):
-                await visit.api.post(f"/v1/jobs/{id}/cancel")
+    async def shown(job: dict[str, Any]) -> None:
+        await _show(visit, job["id"])
 
-        with kit.row():
-            kit.button("Stop", cancel)
-
-    async def look() -> None:
-        if not ui.context.client.has_socket_connection:
-            return
-        now = await visit.api.get(f"/v1/jobs/{id}")
-        kit.reword(line, _line(now))
-        bar.props["value"] = _percent(now)
-        bar.update()
-        if now["state"] not in _RUNS:
-            timer.cancel()
-            room.clear()
-            await _show(visit, id, room)
-
-    timer = ui.timer(_SECONDS, look)
+    await watch(
+        visit,
+        job,
+        shown,
+        ended=_not_made,
+        stop=("Stop this comparison?", "Results so far are lost. No budget was spent.", "Stop"),
+        about="You can leave this page. The comparison continues.",
+    )
 
 
-def _line(job: dict[str, Any]) -> str:
-    return f"{job['state']}: {job['note'] or 'waiting in the queue'}"
+def _not_made(job: dict[str, Any]) -> None:
+    error = job["error"] or {}
+    with kit.panel("There is no comparison") as panel:
+        panel.classes("problem")
+        kit.text(str(error.get("detail") or error.get("rule") or "It was stopped."))
+        kit.link("Start another comparison", "/comparisons")
 
 
-def _percent(job: dict[str, Any]) -> str:
-    return f"{100 * job['progress']:.0f}"
+async def _show(visit: Visit, id: str) -> None:
+    found = await visit.api.get(f"/v1/comparisons/{id}")
+    with kit.columns() as (main, side):
+        with side:
+            _terms(found, id)
+        with main:
+            _recommend(found)
+    _front(found)
+    _lines(found)
+    _differences(found)
 
 
-async def _show(visit: Visit, id: str, room: ui.element) -> None:
-    with room:
-        try:
-            found = await visit.api.get(f"/v1/comparisons/{id}")
-        except TacitaError as error:
-            kit.problem(error)
-            kit.link("Start another comparison", "/comparisons")
-            return
-        _recommend(found, id)
-        _front(found)
-        _lines(found)
-        _differences(found)
-
-
-def _recommend(found: dict[str, Any], id: str) -> None:
-    dataset = found["dataset"]
+def _recommend(found: dict[str, Any]) -> None:
     best = next((each for each in found["results"] if each["name"] == found["recommended"]), None)
+    path = make_path(found["dataset"], best) if best else None
+    with kit.actions():
+        if path:
+            kit.link("Make this release", path, "main-button")
+        else:
+            kit.link("Compare other releases", f"/comparisons?dataset={quote(found['dataset'])}", "main-button")
     with kit.panel(f"Recommended: {best['name']}" if best else "No release is recommended"):
         for reason in found["reasons"]:
             kit.text(reason)
+
+
+def _terms(found: dict[str, Any], id: str) -> None:
+    with kit.panel("Terms of the comparison"):
         kit.facts(
             {
-                "Dataset": dataset,
+                "Dataset": found["dataset"],
                 "People in the data": f"{found['people']:,}",
                 "Control rows": f"{found['control']:,}",
                 "Largest risk allowed": f"{found['most_risk']:g}",
             }
             | _trials(found)
         )
-        with kit.row():
-            path = make_path(dataset, best) if best else None
-            if path:
-                kit.link("Make this release", path, "main-button")
-            else:
-                kit.link("Compare other releases", f"/comparisons?dataset={quote(dataset)}", "main-button")
-            kit.link("Report to print", f"/files/v1/comparisons/{quote(id)}/page", new=True)
+        kit.link("Report to print", f"/files/v1/comparisons/{quote(id)}/page", new=True)
         kit.note(
             "All noise was simulated, and the results were computed from exact rows. They are for the steward only."
         )
@@ -134,30 +111,31 @@ def _numbered(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
 
 
 def _front(found: dict[str, Any]) -> None:
-    points = [
-        Point(
-            label=number,
-            x=_figure(each, "risk")["value"],
-            y=_figure(each, "kept")["value"],
-            kind=kind,
-            best=kind == "release" and each["name"] in found["front"],
-        )
-        for number, each, kind in _numbered(found)
-        if each.get("assessment")
-    ]
+    points, intervals, joined = [], {}, []
+    for number, each, kind in _numbered(found):
+        if not each.get("assessment"):
+            continue
+        risk, kept = _figure(each, "risk"), _figure(each, "kept")
+        label = f"{number} {each['name']}"
+        best = kind == "release" and each["name"] == found["recommended"]
+        points.append(Point(label=label, x=risk["value"], y=kept["value"], kind=kind, best=best))
+        intervals[label] = (risk["low"], risk["high"], kept["low"], kept["high"])
+        if kind == "release" and each["name"] in found["front"]:
+            joined.append(label)
     words = (
-        "Releases to the left have less risk; releases further up have more utility. The numbers refer to the table "
-        "below. The line joins releases that no other release dominates. Open circles are references."
+        "Releases to the left have less risk; releases further up have more utility. The lines at a point are its "
+        "intervals. The curve joins releases that no other release dominates. Open circles are references, and the "
+        "recommended release is larger."
     )
     with kit.panel("Risk and utility", words):
         if points:
-            kit.picture(scatter(points, across="risk", up="utility", title="Risk and utility"))
+            charts.show(front(points, limit=found["most_risk"], intervals=intervals, joined=joined))
         else:
             kit.text("No release could be made.")
 
 
 def _lines(found: dict[str, Any]) -> None:
-    columns = [">no.", "release", ">risk", "worst attack", ">utility", "guarantee", ">seconds", ""]
+    columns = [">no.", "release", ">risk", "worst attack", ">utility", "guarantee", ">seconds", "release it"]
     words = (
         "Intervals are of means over trials, at 95 % for all releases together. The worst attack is that of trial 1."
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.odds import share
 from tacita.console.parts.presets import PRESETS, WAYS, as_text, of_text
 from tacita.domain import Domain

@@ -10,13 +10,12 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tacita.console import tour
+from tacita.console.look import charts, kit, words
+from tacita.console.look.cards import budget_gauge
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.schema import KIND_WORDS, described
-from tacita.console.parts.spending import picture_of, spent_over_time
+from tacita.console.parts.spending import budget_of, chart_of, cost_of, forecast_words, spent_over_time
 from tacita.errors import TacitaError
-from tacita.privacy.budget import Budget
-from tacita.privacy.unit import Neighbours
 
 __all__ = ["dataset"]
 
@@ -37,50 +36,59 @@ async def dataset(visit: Visit, name: str) -> None:
         "A dataset has three parts: a public schema, which lists the possible values; the data, which the console "
         "never shows; and a budget, which limits what all releases together may reveal. Now make a release.",
     )
-    with kit.row():
+    with kit.actions():
         kit.link(
             "Make a release", f"/releases/new?dataset={name}" + (f"&{tour.TOUR}" if touring else ""), "main-button"
         )
         if visit.may("steward"):
-            kit.link("Compare releases", f"/comparisons?dataset={quote(name)}")
-    with kit.cells():
-        with kit.panel("About"):
-            kit.facts(
-                {
-                    "Title": found["title"] or "none",
-                    "Source": found["source"],
-                    "Protects": found["unit"],
-                    "Neighbours": "one added or removed" if found["neighbours"] == "add-remove" else "one replaced",
-                    "Fingerprint of the schema": found["fingerprint"][:16],
-                }
-            )
-        _budget(visit, name, balance)
+            kit.link("Compare releases", f"/comparisons?dataset={quote(name)}", "link-button")
+    charges = await _charges(visit, name) if visit.may("steward") else []
+    with kit.columns("side-first") as (main, side):
+        with side:
+            _budget(visit, name, balance, charges)
+            _about(found)
+        with main:
+            _schema(schema)
+            if visit.may("steward"):
+                _history(balance, charges)
+                await _policy(visit, name, schema)
+                await _left(visit, name)
+
+
+def _about(found: dict[str, Any]) -> None:
+    with kit.panel("About"):
+        kit.facts(
+            {
+                "Title": found["title"] or "none",
+                "Source": found["source"],
+                "Protects": found["unit"],
+                "Neighbours": "one added or removed" if found["neighbours"] == "add-remove" else "one replaced",
+                "Fingerprint of the schema": found["fingerprint"][:16],
+            }
+        )
+
+
+def _schema(schema: dict[str, Any]) -> None:
     with kit.panel("Public schema", "Levels, bounds and bins are public. The values of rows are not."):
         rows = [
             [a["name"], KIND_WORDS[a["kind"]], described(a), a.get("role", "other"), a.get("description", "")]
             for a in schema["attributes"]
         ]
         kit.table(["attribute", "kind", "possible values", "role", "description"], rows, caption="Public schema")
-    if visit.may("steward"):
-        await _history(visit, name, balance)
-        await _policy(visit, name, schema)
-        await _left(visit, name)
 
 
-def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
+def _budget(visit: Visit, name: str, balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
     with kit.panel("Budget"):
         kit.text(f"{words.amount(balance['remaining'])} remaining", "big")
         if balance.get("closed"):
             kit.text("Closed since a restore: an operator must state what was spent before anything can be released.")
-        kit.facts(
-            {
-                "Budget": words.budget(balance["budget"]),
-                "Spent": words.amount(balance["spent"]),
-                "Charges": balance["charges"],
-            }
-        )
+        budget_gauge(balance)
+        kit.facts({"Budget": words.budget(balance["budget"]), "Charges": balance["charges"]})
         if not visit.may("steward"):
             return
+        budget, neighbours = budget_of(balance)
+        spent = spent_over_time(charges, budget, neighbours)
+        kit.note(forecast_words(spent, float(budget.amount), now=dt.datetime.now(dt.UTC)))
 
         async def more() -> None:
             total = amount.value
@@ -103,22 +111,38 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
             kit.button("Raise", more)
 
 
-async def _history(visit: Visit, name: str, balance: dict[str, Any]) -> None:
-    charges = await _charges(visit, name)
+def _history(balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
     with kit.panel("Ledger", "Each charge is recorded before data is read, and is never refunded."):
         if not charges:
-            kit.note("No charge yet.")
+            kit.note("No charge yet. The ledger lists what each release has cost.")
             return
-        budget = Budget(**{key: value for key, value in balance["budget"].items() if value is not None})
-        spent = spent_over_time(charges, budget, Neighbours(balance["neighbours"]))
-        kit.picture(picture_of(spent, budget, until=dt.datetime.now(dt.UTC)))
+        budget, neighbours = budget_of(balance)
+        now = dt.datetime.now(dt.UTC)
+        charts.show(chart_of(spent_over_time(charges, budget, neighbours), budget, now=now))
+        unit = "ρ" if budget.currency == "zcdp" else "ε"
         rows = [
-            [words.when(c["created"]), c["principal"], c["purpose"], partial(kit.state, c["state"])]
+            [
+                words.when(c["created"]),
+                partial(_purpose, c),
+                f"{unit}\u00a0{words.amount(cost_of(c, budget, neighbours))}",
+                c["principal"],
+                partial(kit.state, c["state"]),
+            ]
             for c in reversed(charges[-_SHOWN:])
         ]
-        kit.table(["time", "principal", "purpose", "state"], rows, caption="Latest charges")
+        kit.table(["time", "purpose", ">cost", "principal", "state"], rows, caption="Latest charges")
+        kit.note("The cost is that of the charge by itself. Composition may make the sum of several smaller.")
         if len(charges) > _SHOWN:
             kit.note(f"The latest {_SHOWN} of {len(charges)} charges. An export of the ledger has all of them.")
+
+
+def _purpose(charge: dict[str, Any]) -> None:
+    """Purpose of a charge, with a link to its release."""
+    kind, _, id = str(charge["key"]).partition(":")
+    if kind == "job" and id:
+        kit.link(charge["purpose"] or "release", f"/releases/{id}")
+    else:
+        kit.text(charge["purpose"], tag="span")
 
 
 async def _charges(visit: Visit, name: str) -> list[dict[str, Any]]:

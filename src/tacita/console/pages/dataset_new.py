@@ -6,10 +6,12 @@ import re
 from typing import Any
 
 from nicegui import events, ui
+from nicegui.elements.mixins.value_element import ValueElement
 
+from tacita.console.look import kit, words
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.drafting import STEPS, Line, lines_of, schema_of
+from tacita.console.parts.preview import show_preview
 from tacita.console.parts.schema import KIND_WORDS, ROLE_WORDS, schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
@@ -137,8 +139,9 @@ class _Bringing:
                 kind = kit.choice(f"{line.name}: kind", KIND_WORDS, line.kind)
                 line.kind = kind.value
                 kind.on_value_change(lambda event: self._kind(line, event.value))
-                self._values(line)
-                kit.choice(f"{line.name}: role", ROLE_WORDS, line.role).bind_value_to(line, "role")
+                fields = self._values(line)
+                role = kit.choice(f"{line.name}: role", ROLE_WORDS, line.role)
+                role.bind_value_to(line, "role")
             with kit.row():
                 for label, part in (
                     ("has a cell for other values", "other"),
@@ -147,25 +150,34 @@ class _Bringing:
                 ):
                     box = kit.checkbox(label, getattr(line, part), key=f"{line.name}: {part}")
                     box.bind_value_to(line, part)
+                    if part != "public":
+                        fields.append(box)
                 left_out = kit.checkbox("exclude", not line.kept, key=f"{line.name}: left out")
                 left_out.bind_value_to(line, "kept", lambda value: not value)
+            again = show_preview(line)
+            for each in (*fields, role):
+                each.on_value_change(again)
 
-    def _values(self, line: Line) -> None:
+    def _values(self, line: Line) -> list[ValueElement[Any]]:
+        """Show the fields of its values; return them."""
         if line.kind in ("categorical", "ordinal"):
-            kit.lines(f"{line.name}: levels, one per line", line.levels).bind_value_to(line, "levels")
-        elif line.kind in ("numeric", "date"):
-            for label, part in (("lowest", "low"), ("highest", "high")):
-                kit.field(f"{line.name}: {label}", getattr(line, part)).classes("short").bind_value_to(line, part)
-            self._bins(line)
+            levels = kit.lines(f"{line.name}: levels, one per line", line.levels)
+            return [levels.bind_value_to(line, "levels")]
+        if line.kind not in ("numeric", "date"):
+            return []
+        ends: list[ValueElement[Any]] = []
+        for label, part in (("lowest", "low"), ("highest", "high")):
+            end = kit.field(f"{line.name}: {label}", getattr(line, part)).classes("short")
+            ends.append(end.bind_value_to(line, part))
+        return [*ends, self._bins(line)]
 
-    def _bins(self, line: Line) -> None:
+    def _bins(self, line: Line) -> ValueElement[Any]:
         if line.kind == "date":
             given = line.bins if line.bins in STEPS else None
-            kit.choice(f"{line.name}: by", STEPS, given).classes("short").bind_value_to(line, "bins")
-            return
+            return kit.choice(f"{line.name}: by", STEPS, given).classes("short").bind_value_to(line, "bins")
         hint = {"edges": "Empty: the edges of the schema", "whole": "Empty: one for each whole number"}
         empty = hint.get(line.without_bins, "")
-        kit.field(f"{line.name}: bins", line.bins, words=empty).classes("short").bind_value_to(line, "bins")
+        return kit.field(f"{line.name}: bins", line.bins, words=empty).classes("short").bind_value_to(line, "bins")
 
     def _kind(self, line: Line, kind: str) -> None:
         line.kind = kind

@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.schema import schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput

@@ -7,13 +7,13 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
+from tacita.console.look.watching import RUNS, path_of
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 
 __all__ = ["jobs"]
 
 _SECONDS = 2.0
-_RUNS = ("queued", "running", "cancelling")
 
 
 @page("/jobs", "Jobs", roles=("steward", "analyst"), menu=("Releases", "Jobs"))
@@ -40,7 +40,7 @@ async def jobs(visit: Visit) -> None:
         ]
         columns = ["job", "dataset", "state", ">progress", "note", "started", "cancel"]
         kit.table(columns, rows, caption="Jobs")
-        timer.active = any(job["state"] in _RUNS for job in found)
+        timer.active = any(job["state"] in RUNS for job in found)
 
     def _cancel(job: dict[str, Any]) -> None:
         async def stop() -> None:
@@ -54,15 +54,6 @@ async def jobs(visit: Visit) -> None:
 
     timer = ui.timer(_SECONDS, shown.refresh, active=False)
     await shown()
-
-
-def path_of(job: dict[str, Any]) -> str:
-    """Return the path of the page that shows the result of a job."""
-    if job["kind"] == "compare":
-        return f"/comparisons/{job['id']}"
-    if job["kind"] == "disclosure":
-        return f"/files/v1/disclosures/{job['id']}/page"
-    return f"/releases/{job['release'] or job['id']}"
 
 
 def _fault(job: dict[str, Any]) -> str:

@@ -7,8 +7,11 @@ from urllib.parse import quote
 
 from nicegui import run, ui
 
+from tacita.console.look import charts, kit, words
+from tacita.console.look.charts import Chart
+from tacita.console.look.maps import pair_heat, strength_legend
+from tacita.console.look.plots import twin_bars
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.findings import together
 from tacita.console.parts.odds import share
 from tacita.console.parts.whatif import (
@@ -20,7 +23,7 @@ from tacita.console.parts.whatif import (
     what_if,
     what_is_sure,
 )
-from tacita.figures.charts import heatmap, twin_bars
+from tacita.figures.charts import Interval
 from tacita.synthesize.intervals.answer import Intervals
 
 __all__ = ["network"]
@@ -38,10 +41,11 @@ async def network(visit: Visit) -> None:
             "There is no model yet. Synthetic rows have one, and so has a campaign with enough answers.",
             "Make synthetic rows",
             "/releases/new?kind=synthetic",
+            sign="schema",
         )
         return
     asked = _asked(visit.query)
-    with kit.panel("Model"), kit.row():
+    with kit.row():
         kit.choice("Model", options, asked if asked in options else None, change=_go)
     if asked is None:
         kit.note("Choose a model. Questions to it cost nothing: its release was paid for.")
@@ -93,17 +97,18 @@ class _Viewer:
         """The picture, the questions and the answer."""
         with kit.panel("Description", self._known.promise):
             if self._known.network is not None:
-                kit.picture(picture_of(self._known)).classes("wide")
+                charts.show(picture_of(self._known))
+                if self._known.weights:
+                    strength_legend(self._known.weights)
                 kit.note(
                     "An arrow means that the model of one attribute depends on the other. It does not mean a cause."
                 )
             else:
-                kit.text(
-                    "This model is not a network: it was fitted to tables. The stronger the colour of a pair, the more "
-                    "its attributes depend on each other."
-                )
-                self._pairs = kit.picture("")
-                ui.timer(0.05, self._draw_pairs, once=True)
+                kit.text("This model is not a network: it was fitted to tables. It has a dependence for each pair.")
+            self._pairs = ui.element("div")
+            with self._pairs:
+                kit.skeleton("Computing the dependence of each pair.")
+            kit.soon(self._draw_pairs)
             with ui.element("ul"):
                 for line in self._known.rests_on:
                     kit.text(line, tag="li")
@@ -126,8 +131,16 @@ class _Viewer:
         if found is None:  # the server stops
             return
         names, bits = found
-        most = max([1e-9, *(value for row in bits for value in row)])
-        self._pairs.set_content(heatmap(names, bits, most=most, title="Mutual information of pairs, in bits"))
+        self._pairs.clear()
+        if len(names) < 2:
+            return
+        with self._pairs:
+            kit.heading("Dependence of each pair", 3)
+            charts.show(pair_heat(names, bits, title="Mutual information of pairs", unit="bits"))
+            kit.note(
+                "The stronger the colour of a pair, the more its attributes depend on each other. The mutual "
+                "information is that of the model: 0 bits if two attributes are independent."
+            )
 
     async def _set(self, name: str, level: str) -> None:
         self._given = {key: value for key, value in self._given.items() if key != name}
@@ -153,24 +166,32 @@ class _Viewer:
                 kit.text(f"{target}: among all, and among people with {condition} ({share(found.share_given)} of all).")
             else:
                 kit.text(f"{target}: among all. Set an attribute above to see the change.")
-            kit.picture(
-                twin_bars(
-                    rows, names=("among all", "given the known attributes"), most=1.0, title=f"Shares of {target}"
-                )
-            )
-            self._show_intervals(target, sure)
+            charts.show(self._chart(target, rows, sure, bool(given)))
+            self._show_intervals(sure)
 
-    def _show_intervals(self, target: str, sure: list[Intervals]) -> None:
-        """Show the intervals of the true shares."""
+    @staticmethod
+    def _chart(target: str, rows: list[tuple[str, float, float]], sure: list[Intervals], given: bool) -> Chart:
+        """The shares, with the intervals of the true ones where they are known."""
+        sources: dict[str, list[Interval]] = {}
+        for place, name in enumerate(("among all", "given the known attributes")[: 1 + given]):
+            known = sure[place] if place < len(sure) else None
+            sources[name] = [
+                Interval(
+                    label=row[0],
+                    value=float(row[1 + place]),
+                    low=None if known is None else float(known.low[at]),
+                    high=None if known is None else float(known.high[at]),
+                )
+                for at, row in enumerate(rows)
+            ]
+        return twin_bars([row[0] for row in rows], sources, title=f"Shares of {target}", what=target, share=True)
+
+    @staticmethod
+    def _show_intervals(sure: list[Intervals]) -> None:
+        """Explain the intervals of the true shares."""
         if not sure:
             kit.note("No intervals of the true shares are known: the model keeps no measured tables.")
             return
-        columns = [target]
-        cells: list[list[str]] = [[label] for label in self._known.domain[target].all_labels]
-        for each, words_of in zip(sure, ("among all", "given the known attributes"), strict=False):
-            columns += [f">{words_of}", ">true share, 95 % sure"]
-            for at, (value, low, high) in enumerate(zip(each.estimate.values, each.low, each.high, strict=True)):
-                cells[at] += [share(float(value)), f"{share(float(low))} to {share(float(high))}"]
-        kit.table(columns, cells, caption=f"Shares of {target} with intervals")
+        kit.note("The lines are intervals of the true shares, 95 % sure.")
         for each, words_of in zip(sure, ("Among all", "Given the known attributes"), strict=False):
             kit.note(f"{words_of}. {each.claim()}")

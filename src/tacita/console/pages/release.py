@@ -9,25 +9,24 @@ from typing import Any
 from nicegui import ui
 
 from tacita.console import tour
-from tacita.console.page import HOME, Visit, page
-from tacita.console.parts import kit, words
+from tacita.console.look import charts, kit, words
+from tacita.console.look.cards import guarantee_badge
+from tacita.console.look.charts import file_name
+from tacita.console.look.maps import network
+from tacita.console.look.watching import watch
+from tacita.console.page import Visit, page
+from tacita.console.parts.assessed import show_assessments
 from tacita.console.parts.models import show_model
-from tacita.console.parts.sample import OTHERS, SAMPLE
+from tacita.console.parts.released import against_released, charts_of_rows, show_tables
 from tacita.console.parts.taps import hours_curve, map_of_flows
-from tacita.figures.charts import Interval, interval_bars
-from tacita.models import draw_network
 from tacita.query.models.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
-from tacita.report.report import bars
 from tacita.tables.release import Releases
 
-__all__ = ["release", "watch"]
+__all__ = ["release"]
 
-_SECONDS = 0.7
 _PREVIEW = 8
 _MOST_ROWS = 200
-_FILES = f"{HOME}/files"
-_ENDED = ("done", "failed", "cancelled")
 
 
 @page("/releases/{id}", "Release", roles=("steward", "analyst"))
@@ -40,42 +39,7 @@ async def release(visit: Visit, id: str) -> None:
     async def shown(found: dict[str, Any]) -> None:
         await _SHOWN.get(found["kind"], _other)(visit, found)
 
-    await watch(visit, job, shown)
-
-
-async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-    """Show the progress of a job until it ends; then its result, or its error."""
-    room = ui.element("div").props('aria-live="polite"')  # the timer is outside of it, and survives when it is cleared
-    if job["state"] == "done":
-        with room:
-            await show(job)
-        return
-    with room, kit.panel("Running"):
-        line = kit.text("")
-        bar = ui.linear_progress(0.0, show_value=False)
-        kit.set_attributes(bar, **{"aria-label": "Progress"})
-
-        async def stop() -> None:
-            if await kit.confirm("Cancel this job?", "Budget that it has spent is not refunded.", "Cancel the job"):
-                await visit.api.post(f"/v1/jobs/{job['id']}/cancel")
-
-        kit.button("Cancel", stop)
-
-    async def look() -> None:
-        found = await visit.api.get(f"/v1/jobs/{job['id']}")
-        if found["state"] not in _ENDED:
-            bar.set_value(found["progress"])
-            kit.reword(line, f"{found['state']}: {found['note'] or 'waiting in the queue'}")
-            return
-        timer.deactivate()
-        room.clear()
-        with room:
-            if found["state"] == "done":
-                await show(found)
-            else:
-                _not_made(found)
-
-    timer = ui.timer(_SECONDS, look)
+    await watch(visit, job, shown, ended=_not_made)
 
 
 def _not_made(job: dict[str, Any]) -> None:
@@ -103,64 +67,89 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
         "The synthetic rows are ready: they belong to no real person. Before you publish them, assess their risk: the "
         "assessment attacks them as an intruder would, and uses the real rows to measure its success.",
     )
-    with kit.cells():
-        with kit.panel("Guarantee"):
-            if synthetic:
-                kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
-                kit.text(found["statement"])
-                for each in found["notes"]:
-                    kit.note(each)
-            elif found["tacita"] == "imputed/1":
-                kit.text(found["statement"], "problem")
-                for each in (*found["notes"], *found["warnings"]):
-                    kit.note(each)
-            elif found["tacita"] == "masked/1":
-                kit.text(found["statement"])
-                kit.facts(_masked(found))
-                for each in found["warnings"]:
-                    kit.text(each, "problem")
-            else:
-                kit.text("No differential privacy. The released rows meet these criteria:")
-                kit.facts({name: _plain(value) for name, value in _held(found).items()})
-                for each in found["warnings"]:
-                    kit.text(each, "problem")
-        _download(visit, id, found, synthetic)
-    await _preview(visit, id)
-    await _assess_rows(visit, job)
+    with kit.columns("side-first") as (main, side):
+        with side:
+            await _guarantee_of_rows(visit, job, found)
+            _download(job, found, synthetic)
+        with main:
+            await _preview(visit, id)
+            if job["kind"] == "synthesize":
+                await against_released(visit, job)
+            await _assess_rows(visit, job)
+
+
+async def _guarantee_of_rows(visit: Visit, job: dict[str, Any], found: dict[str, Any]) -> None:
+    """The promise of released rows, or what holds instead."""
+    if found["tacita"] == "synthesized/1":
+        with await _guarantee(visit, job):
+            kit.text(found["statement"])
+            for each in found["notes"]:
+                kit.note(each)
+        return
+    with kit.panel("Guarantee"):
+        guarantee_badge(job["kind"])
+        if found["tacita"] == "imputed/1":
+            kit.text(found["statement"], "problem")
+            for each in (*found["notes"], *found["warnings"]):
+                kit.note(each)
+            return
+        if found["tacita"] == "masked/1":
+            kit.text(found["statement"])
+            kit.facts(_masked(found))
+        else:
+            kit.text("No differential privacy. The released rows meet these criteria:")
+            kit.facts({name: _plain(value) for name, value in _held(found).items()})
+        for each in found["warnings"]:
+            kit.text(each, "problem")
+
+
+async def _guarantee(visit: Visit, job: dict[str, Any]) -> ui.element:
+    """A panel with the promise of a release; more may follow in its block."""
+    statement = await visit.api.get(f"/v1/releases/{job['id']}/statement")
+    with kit.panel("Guarantee") as found:
+        guarantee_badge(job["kind"], statement)
+        kit.facts(_promise(statement))
+        if statement["epsilon"] is not None:
+            kit.note(words.odds(statement["epsilon"]))
+    return found
 
 
 async def _taps(visit: Visit, job: dict[str, Any]) -> None:
     """Show released tap records: guarantee, files, the map of flows and the hours of the day."""
     id = job["id"]
     found = await visit.api.get(f"/v1/releases/{id}")
-    with kit.cells():
-        with kit.panel("Guarantee"):
-            kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
-            kit.text(found["statement"])
-            for each in found["notes"]:
-                kit.note(each)
-        _download(visit, id, found, False)
-    if found["flows"]:
-        with kit.panel("Flows between places"):
-            kit.note("The heaviest flows of the synthetic cards. Wider lines have more trips.")
-            kit.picture(map_of_flows(found))
-        with kit.panel("Trips by hour of day"):
-            kit.picture(hours_curve(found))
-    await _preview(visit, id)
-    await _assess_rows(visit, job)
+    with kit.columns("side-first") as (main, side):
+        with side:
+            with await _guarantee(visit, job):
+                kit.text(found["statement"])
+                for each in found["notes"]:
+                    kit.note(each)
+            _download(job, found, False)
+        with main:
+            if found["flows"]:
+                with kit.panel("Flows between places"):
+                    kit.note("The heaviest flows of the synthetic cards. Wider lines have more trips.")
+                    charts.show(map_of_flows(found))
+                with kit.panel("Trips by hour of day"):
+                    charts.show(hours_curve(found))
+            await _preview(visit, id)
+            await _assess_rows(visit, job)
 
 
 async def _headlines(visit: Visit, job: dict[str, Any]) -> None:
     """Show released headlines."""
     id = job["id"]
     found = await visit.api.get(f"/v1/releases/{id}")
-    with kit.cells():
-        with kit.panel("Guarantee"):
-            kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
-            kit.text(found["statement"])
-        _download(visit, id, found, False)
-    await _preview(visit, id)
-    kit.note("Quality and memory are measured by the owner of the headlines: they need the ones that were used.")
+    with kit.columns("side-first") as (main, side):
+        with side:
+            with await _guarantee(visit, job):
+                kit.text(found["statement"])
+            _download(job, found, False)
+        with main:
+            await _preview(visit, id)
+            kit.note(
+                "Quality and memory are measured by the owner of the headlines: they need the ones that were used."
+            )
 
 
 async def _assess_rows(visit: Visit, job: dict[str, Any]) -> None:
@@ -171,7 +160,7 @@ async def _assess_rows(visit: Visit, job: dict[str, Any]) -> None:
     elif job["kind"] in ("events", "sets"):
         kit.note("The attacks of an assessment are for rows that each describe a person.")
     elif visit.may("steward"):
-        await _assessments(visit, job, {"release": job["id"]})
+        await show_assessments(visit, job, {"release": job["id"]})
     else:
         kit.note("Only the steward of the data can make an assessment: it needs the real rows.")
 
@@ -180,7 +169,7 @@ async def _model(visit: Visit, job: dict[str, Any]) -> None:
     """A fitted model."""
     await show_model(visit, job)
     if visit.may("steward"):
-        await _assessments(visit, job, {"dataset": job["dataset"], "model": job["id"]})
+        await show_assessments(visit, job, {"dataset": job["dataset"], "model": job["id"]})
 
 
 def _held(found: dict[str, Any]) -> dict[str, Any]:
@@ -221,20 +210,28 @@ def _promise(statement: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _download(visit: Visit, id: str, found: dict[str, Any], synthetic: bool) -> None:
+def _named(job: dict[str, Any]) -> str:
+    """The name of its files: what it is, of which dataset, and the end of its number."""
+    kind = words.KINDS.get(job["kind"], job["kind"])
+    return file_name(f"{job['dataset'] or 'several'} {kind} {job['id'][-6:]}")
+
+
+def _file(label: str, path: str, name: str, *, main: bool = False) -> None:
+    kit.set_attributes(kit.link(label, path, "main-button" if main else "link-button"), download=name)
+
+
+def _download(job: dict[str, Any], found: dict[str, Any], synthetic: bool) -> None:
+    id, name = job["id"], _named(job)
     with kit.panel("Download"):
         kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
         with kit.row():
-            for name, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")):
-                link = kit.link(
-                    f"Download {name}", f"{_FILES}/v1/releases/{id}/rows?format={format}".removeprefix(HOME)
-                )
-                kit.set_attributes(link.classes("main-button" if format == "csv" else ""), download=f"{id}.{format}")
+            for title, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")):
+                path = f"/files/v1/releases/{id}/rows?format={format}"
+                _file(f"Download {title}", path, f"{name}.{format}", main=format == "csv")
         with kit.row():
-            statement = kit.link("Privacy statement, signed", f"/files/v1/releases/{id}/statement")
-            kit.set_attributes(statement, download=f"{id}.statement.json")
+            _file("Privacy statement, signed", f"/files/v1/releases/{id}/statement", f"{name}.statement.json")
             if synthetic:
-                kit.link("What-if questions", f"/network?release={id}")
+                kit.link("What-if questions", f"/network?release={id}", "link-button")
         kit.note(
             "The statement has the guarantee and the digest of the Parquet file, so that a recipient can check both."
         )
@@ -253,38 +250,44 @@ async def _preview(visit: Visit, id: str) -> None:
 async def _old_tables(visit: Visit, job: dict[str, Any]) -> None:
     """Show tables of a query job of an earlier version."""
     path = f"/v1/jobs/{job['id']}/result"
-    with kit.panel("Download"):
-        kit.set_attributes(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
     found = Releases.from_json(await visit.api.text(path))
-    _bars(found)
-    await _assess_tables(visit, job, found)
+    with kit.columns("side-first") as (main, side):
+        with side, kit.panel("Download"):
+            _file("Download JSON", f"/files{path}", f"{_named(job)}.json", main=True)
+        with main:
+            show_tables(found)
+            await _assess_tables(visit, job, found)
 
 
 async def _answer(visit: Visit, job: dict[str, Any]) -> None:
-    """Released numbers: their guarantee, their files, and the numbers as bars or as a table."""
-    id, path = job["id"], f"/v1/releases/{job['id']}"
-    with kit.cells():
-        with kit.panel("Guarantee"):
-            kit.facts(_promise(await visit.api.get(f"{path}/statement")))
-        with kit.panel("Download"), kit.row():
-            kit.set_attributes(
-                kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv"
-            )
-            kit.set_attributes(kit.link("Download Excel", f"/files{path}/rows?format=xlsx"), download=f"{id}.xlsx")
-            kit.set_attributes(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
-            kit.set_attributes(
-                kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json"
-            )
-    if job["kind"] == "tables":
-        found = Releases.from_json(await visit.api.text(path))
-        _bars(found)
-        await _assess_tables(visit, job, found)
-        return
-    if job["kind"] == "network":
-        _network(ReleasedNetwork.from_json(await visit.api.text(path)))
+    """Released numbers: their guarantee, their files, and the numbers as charts or as a table."""
+    path, name = f"/v1/releases/{job['id']}", _named(job)
+    with kit.columns("side-first") as (main, side):
+        with side:
+            await _guarantee(visit, job)
+            with kit.panel("Download"), kit.row():
+                _file("Download CSV", f"/files{path}/rows?format=csv", f"{name}.csv", main=True)
+                _file("Download Excel", f"/files{path}/rows?format=xlsx", f"{name}.xlsx")
+                _file("Download JSON", f"/files{path}", f"{name}.json")
+                _file("Privacy statement, signed", f"/files{path}/statement", f"{name}.statement.json")
+        with main:
+            if job["kind"] == "tables":
+                found = Releases.from_json(await visit.api.text(path))
+                show_tables(found)
+                await _assess_tables(visit, job, found)
+                return
+            if job["kind"] == "network":
+                _network(ReleasedNetwork.from_json(await visit.api.text(path)))
+            await _numbers(visit, path)
+
+
+async def _numbers(visit: Visit, path: str) -> None:
     text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Released numbers"):
+        for each in charts_of_rows(rows):
+            kit.heading(each.title, 3)
+            charts.show(each)
         shown = [["unknown" if v is None else _plain(v) for v in row.values()] for row in rows]
         kit.table(list(rows[0]) if rows else [], shown, caption="Released numbers")
         kit.note("The numbers have noise. Columns that end in std have its standard deviation.")
@@ -294,104 +297,17 @@ def _network(found: ReleasedNetwork) -> None:
     with kit.panel(
         "Network", "An arrow leads from a parent to a child. Links that noise alone would explain are left out."
     ):
-        kit.picture(draw_network(found.parents, title="Network of numbers"))
-
-
-def _bars(found: Releases) -> None:
-    for each in found.values():
-        with kit.panel(
-            " by ".join(each.attributes) or "all",
-            f"{each.guarantee}. Lines are 95 % confidence intervals.",
-        ):
-            kit.picture(bars(each))
+        charts.show(network(found.parents, title="Network of numbers"))
 
 
 async def _assess_tables(visit: Visit, job: dict[str, Any], found: Releases) -> None:
     if visit.may("steward"):
-        await _assessments(visit, job, {"dataset": job["dataset"], "tables": [found.as_dict()]})
+        await show_assessments(visit, job, {"dataset": job["dataset"], "tables": [found.as_dict()]})
 
 
 async def _other(visit: Visit, job: dict[str, Any]) -> None:
     kit.note("This job has no page.")
     kit.link("All jobs", "/jobs")
-
-
-# -- assessment ------------------------------------------------------------------------------------------------------
-
-
-async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Show the assessments, with a form for a new one; `asked` is the part of a request that names the release."""
-    jobs = await visit.api.get("/v1/jobs", limit=1000)
-    earlier = [each for each in jobs if each["kind"] == "assess" and each["release"] == job["id"]]
-    beside = {
-        each["id"]: f"{words.KINDS[each['kind']]} {each['id']}"
-        for each in jobs
-        if each["kind"] in ("anonymize", "mask", "synthesize", "impute")
-        and (each["dataset"], each["state"]) == (job["dataset"], "done")
-        and each["id"] != job["id"]
-    }
-    datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
-    listed = {each["name"]: each["title"] for each in await visit.api.get("/v1/attacks")}
-    with kit.panel("Assessment", "For the steward only: the results below were computed from the real rows."):
-        result = ui.element("div")
-
-        async def show(found: dict[str, Any]) -> None:
-            await _assessment(visit, found)
-
-        async def begin() -> None:
-            body = asked | {
-                "control": None if control.value == _NO_CONTROL else control.value,
-                "others": others.value if others else [],
-                "attacks": attacks.value or None,
-            }
-            begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
-            result.clear()
-            with result:
-                await watch(visit, begun, show)
-
-        with kit.row():
-            usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NO_CONTROL
-            control = kit.choice("Control rows (people who are not in the data)", [_NO_CONTROL, *datasets], usual)
-            others = None
-            if "release" in asked and job["kind"] != "mobility":
-                others = kit.choice("Other releases of the same people, to join with it", beside, [], several=True)
-            attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
-            kit.button("Assess", begin, main=not earlier)
-        if earlier:
-            with result:
-                await watch(visit, earlier[0], show)
-
-
-_NO_CONTROL = "none: attacks are compared with guesses"
-_RISK = (
-    "A risk near 0 means that an attack on people in the data succeeds no more often than an attack on other people. "
-    "Step 5: download the rows above. The tour is complete. Next, add your own data."
-)
-
-
-async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
-    found = await visit.api.get(f"/v1/assessments/{job['id']}")
-    if found["release"]:
-        tour.step(visit, 4, _RISK)
-    with kit.row():
-        kit.text(f"Risk {words.percent(found['risk'])}", "big")
-        if found["kept"] is not None:
-            kit.text(f"Utility {words.percent(found['kept'])}", "big")
-    kit.text(found["headline"] or f"Worst attack: {found['worst']}.")
-    kit.note(
-        "Risk is the advantage of an attack on people in the data over one on other people. "
-        "Lines are 95 % confidence intervals."
-    )
-    rows = [
-        Interval(label=str(each["name"]), value=each["risk"], low=each["low"], high=each["high"])
-        for each in found["risks"] or found["leaks"]  # assessments of earlier versions list the latter alone
-    ]
-    if rows:
-        kit.picture(interval_bars(rows, title="Risk by attack"))
-    absent = [[each["title"], each["reason"]] for each in found["attacks"] if not each["ran"]]
-    if absent:
-        kit.table(["attack that was not run", "reason"], absent, caption="Attacks that were not run")
-    kit.link("Full report", f"/files/v1/assessments/{job['id']}/page", new=True)
 
 
 def _plain(value: Any) -> str:

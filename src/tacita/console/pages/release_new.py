@@ -11,8 +11,9 @@ from nicegui import ui
 
 from tacita.console import tour
 from tacita.console.api import Api
+from tacita.console.look import kit, words
+from tacita.console.look.cards import cost_preview, guarantee_badge
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.console.parts.described import SchemaForm
 from tacita.console.parts.forms import FORMS, OWN_FORMS
@@ -22,6 +23,9 @@ from tacita.errors import TacitaError
 __all__ = ["release_new"]
 
 _PAUSE = 0.25
+_JOBS = {"synthetic": "synthesize", "anonymized": "anonymize", "masked": "mask", "imputed": "impute"}
+_JOBS |= {"suppressed": "suppress", "model": "fit"}
+"""Kinds of jobs, by the kinds of release that have another name."""
 
 
 @page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"), form=True)
@@ -68,18 +72,20 @@ class _Wizard:
 
     async def show(self) -> None:
         """Choices, plan, button."""
-        with kit.panel("Release"), kit.row():
-            titles = {key: title for key, (title, _) in self._kinds.items()}
-            what = kit.choice("Kind of release", titles, self._kind)
-            whose = kit.choice("Dataset", self._datasets, self._dataset)
-        with kit.panel("Settings"):
-            self._about = kit.note("")
-            self._fields = ui.element("div")
-        with kit.panel("Plan: cost and expected error") as shown:
-            shown.props('aria-live="polite"')
-            self._plan = ui.element("div")
-            self._button = kit.button("Make the release", self._make, main=True)
-            self._button.disable()  # until it is planned
+        with kit.columns("halves") as (main, side):
+            with main:
+                with kit.panel("Release"), kit.row():
+                    titles = {key: title for key, (title, _) in self._kinds.items()}
+                    what = kit.choice("Kind of release", titles, self._kind)
+                    whose = kit.choice("Dataset", self._datasets, self._dataset)
+                with kit.panel("Settings"):
+                    self._about = kit.note("")
+                    self._fields = ui.element("div")
+            with side, kit.panel("Plan: cost and expected error") as shown:
+                shown.props('aria-live="polite"')
+                self._plan = ui.element("div")
+                self._button = kit.button("Make the release", self._make, main=True)
+                self._button.disable()  # until it is planned
 
         async def changed() -> None:
             self._kind, self._dataset = what.value, whose.value
@@ -113,6 +119,9 @@ class _Wizard:
         turn = self._turn
         self._expected = None
         self._button.disable()
+        self._plan.clear()
+        with self._plan:
+            kit.skeleton("Planning the release.")
         await asyncio.sleep(_PAUSE)
         if turn != self._turn or self._asked is None:
             return
@@ -131,7 +140,10 @@ class _Wizard:
                 if hint := kit.hint_of(found):
                     kit.note(hint)
                 return
-            kit.facts({"Cost": found.cost} | dict(found.facts))
+            if self._asked is not None:
+                cost_preview(found.cost, found.charged, self._asked.balance)
+            guarantee_badge(_JOBS.get(self._kind, self._kind))
+            kit.facts(found.facts)
             if found.note:
                 kit.note(found.note)
             if not found.affordable:

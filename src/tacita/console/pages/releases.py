@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from tacita.console.look import kit
+from tacita.console.look.cards import release_cards
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 
 __all__ = ["releases"]
 
@@ -15,20 +14,15 @@ async def releases(visit: Visit) -> None:
     """List the releases, newest first."""
     made = {"query", *(kind["job"] for kind in await visit.api.get("/v1/releases/kinds"))}
     found = [job for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] in made]
-    with kit.row():
+    with kit.actions():
         kit.link("Make a release", "/releases/new", "main-button")
     if not found:
-        kit.empty("There is no release yet. A release is a public output: rows, tables, or a model.")
+        kit.empty(
+            "There is no release yet. A release is a public output: rows, tables, or a model.",
+            "Make a release",
+            "/releases/new",
+            sign="outbox",
+        )
         return
-    assessed = {job["release"] for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] == "assess"}
-    rows = [
-        [
-            partial(kit.link, words.KINDS.get(job["kind"], job["kind"]), f"/releases/{job['id']}"),
-            job["dataset"] or "",
-            partial(kit.state, job["state"]),
-            "yes" if job["id"] in assessed else "no",
-            words.when(job["created"]),
-        ]
-        for job in found
-    ]
-    kit.table(["release", "dataset", "state", "assessed", "started"], rows, caption="Releases")
+    assessed = [job["release"] for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] == "assess"]
+    release_cards(found, assessed=assessed)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
+from tacita.console.look.cards import budget_gauge
+from tacita.console.look.watching import path_of
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 from tacita.console.parts.sample import SAMPLE, make_sample
 from tacita.console.tour import TOUR
 
@@ -21,31 +24,55 @@ async def start(visit: Visit) -> None:
     jobs = await visit.api.get("/v1/jobs", limit=6)
     if visit.may("steward") and visit.me["datasets"] is None:
         _tour(visit, begun=any(dataset["name"] == SAMPLE for dataset in datasets))
-    with kit.cells():
-        for name, about, action, path, roles in _ACTIONS:
+    with ui.element("div").classes("cards four"):
+        for name, about, action, path, sign, roles in _ACTIONS:
             if visit.may(*roles):
-                with kit.panel(name, about):
-                    kit.link(action, path)
+                with ui.element("div").classes("card"):
+                    with ui.element("div").classes("card-head"):
+                        kit.icon(sign)
+                        with ui.element("div"):
+                            kit.text(name, "card-name", tag="h2")
+                            kit.note(about)
+                    kit.link(action, path, "card-link")
+    with kit.columns("halves") as (main, side):
+        with main:
+            await _datasets(visit, datasets)
+        with side:
+            _recent(jobs)
+
+
+async def _datasets(visit: Visit, datasets: list[dict[str, Any]]) -> None:
     with kit.panel("Datasets"):
         if not datasets:
             kit.empty(
                 "There is no dataset that you may use.",
                 *(("Add a dataset", "/datasets/new") if visit.may("steward") else ()),
+                sign="storage",
             )
-        else:
-            rows = [
-                [_link(d["name"], f"/datasets/{d['name']}"), d["title"], words.budget(d["budget"])] for d in datasets
-            ]
-            kit.table(["name", "title", "budget"], rows, caption="Datasets")
+            return
+        rows = []
+        for each in datasets:
+            balance = await visit.api.get(f"/v1/datasets/{each['name']}/budget")
+            link = partial(kit.link, each["name"], f"/datasets/{each['name']}")
+            rows.append([link, each["title"], partial(budget_gauge, balance, small=True)])
+        kit.table(["name", "title", "budget"], rows, caption="Datasets")
+
+
+def _recent(jobs: list[dict[str, Any]]) -> None:
     with kit.panel("Recent jobs"):
         if not jobs:
-            kit.note("There is no job yet. Releases and assessments are listed here.")
-        else:
-            shown = [
-                [words.KINDS.get(j["kind"], j["kind"]), j["dataset"] or "", _state(j), words.when(j["created"])]
-                for j in jobs
+            kit.empty("There is no job yet. Releases and assessments are listed here.", sign="pending_actions")
+            return
+        shown = [
+            [
+                partial(kit.link, words.KINDS.get(j["kind"], j["kind"]), path_of(j)),
+                j["dataset"] or "",
+                partial(kit.state, j["state"]),
+                words.when(j["created"]),
             ]
-            kit.table(["job", "dataset", "state", "started"], shown, caption="Recent jobs")
+            for j in jobs
+        ]
+        kit.table(["job", "dataset", "state", "started"], shown, caption="Recent jobs")
 
 
 _ACTIONS = (
@@ -54,15 +81,31 @@ _ACTIONS = (
         "Run a survey under local differential privacy.",
         "Open the campaigns",
         "/campaigns",
+        "campaign",
         ("steward", "analyst"),
     ),
-    ("Release", "Publish rows, tables or a model.", "Make a release", "/releases/new", ("steward", "analyst")),
-    ("Compare", "Find the best release before you spend budget.", "Compare releases", "/comparisons", ("steward",)),
+    (
+        "Release",
+        "Publish rows, tables or a model.",
+        "Make a release",
+        "/releases/new",
+        "add_circle",
+        ("steward", "analyst"),
+    ),
+    (
+        "Compare",
+        "Find the best release before you spend budget.",
+        "Compare releases",
+        "/comparisons",
+        "balance",
+        ("steward",),
+    ),
     (
         "Calculate",
         "See the risk and the cost of an epsilon.",
         "Open the calculators",
         "/calculators",
+        "calculate",
         ("steward", "analyst"),
     ),
 )
@@ -79,11 +122,3 @@ def _tour(visit: Visit, *, begun: bool) -> None:
             "risk, and lets you download them."
         )
         kit.button("Repeat the tour" if begun else "Start the tour", begin, main=True)
-
-
-def _link(name: str, path: str) -> Any:
-    return lambda: kit.link(name, path)
-
-
-def _state(job: dict[str, Any]) -> Any:
-    return lambda: kit.state(job["state"])

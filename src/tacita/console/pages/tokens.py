@@ -8,8 +8,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit, words
 
 __all__ = ["tokens"]
 

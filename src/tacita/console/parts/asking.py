@@ -18,7 +18,7 @@ from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.criteria.registry import CRITERIA
 from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS
 from tacita.console.api import Api
-from tacita.console.parts import kit, words
+from tacita.console.look import kit, words
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.models import choose_kind, recipe_of

@@ -1,6 +1,7 @@
 """A campaign while it runs: how fast reports come, how narrow its tables have become, and how many more it takes.
 
     Watch          keeps what was seen since a page was opened
+    pictures_of    the ways to draw a table
     stop_advice    the stopping rule's advice in words
 
 Privacy: post-processing of tables that were released; nothing is spent by looking.
@@ -9,17 +10,21 @@ Privacy: post-processing of tables that were released; nothing is spent by looki
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacita.collect.planning.stopping import StopRule
+from tacita.console.look.charts import Chart
+from tacita.console.look.maps import crosstab, tiles
+from tacita.console.look.plots import interval_bars
 from tacita.figures.charts import Curve, Interval
 from tacita.tables.release import Release, Releases
 
-__all__ = ["MOST_BARS", "Watch", "bars", "half_width", "stop_advice"]
+__all__ = ["BARS", "MOST_BARS", "Watch", "bars", "half_width", "pictures_of", "stop_advice"]
 
 Key = tuple[str, ...]
 
@@ -28,6 +33,7 @@ _RECENT = 5
 _MOST_SEEN = 2000
 _AHEAD = 4
 MOST_BARS = 40
+BARS = "Bars with intervals"
 
 
 def half_width(release: Release, level: float = 0.95) -> float:
@@ -96,6 +102,21 @@ def bars(release: Release) -> list[Interval]:
         )
         for place in places
     ]
+
+
+def pictures_of(key: Key, release: Release) -> dict[str, Callable[[], Chart]]:
+    """The ways to draw a table of a campaign, by their names."""
+    name, shown = " x ".join(key), bars(release)
+    found: dict[str, Callable[[], Chart]] = {
+        BARS: partial(interval_bars, shown, title=f"Shares of {name}", what=name, share=True)
+    }
+    if len(key) == 2:
+        found["Shares with totals"] = partial(crosstab, release, title=f"Shares of {name}, with totals")
+    if len(key) == 1:
+        drawn = tiles(shown, title=f"Regions of {name}", share=True)
+        if drawn is not None:
+            found["Map of tiles"] = lambda: drawn
+    return found
 
 
 def stop_advice(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacita.console.parts import kit
+from tacita.console.look import kit
 from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.domain import Domain
 from tacita.errors import InvalidInput

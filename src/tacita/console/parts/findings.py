@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from nicegui import ui
 
+from tacita.console.look import kit
 from tacita.console.page import Visit
-from tacita.console.parts import kit
 from tacita.console.parts.priors import show_priors
 from tacita.errors import Conflict
 

@@ -9,17 +9,15 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
+from tacita.console.look import charts, kit
+from tacita.console.look.plots import interval_bars
 from tacita.console.page import Visit
-from tacita.console.parts import kit
 from tacita.console.parts.convergence import MOST_BARS, bars
 from tacita.errors import Conflict, InvalidInput
-from tacita.figures.charts import interval_bars
 from tacita.tables.release import Release, Releases
 
 __all__ = ["plain_item", "show_priors", "trust"]
 
-_ENDS = (0.04, 0.08, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""Where the axis of a table's shares may end."""
 _OTHER = ("duchi", "piecewise", "hybrid", "fourier")
 """Channels of means and of margins, which are published without a prior."""
 
@@ -82,10 +80,10 @@ def show_priors(visit: Visit, id: str, questions: Sequence[Mapping[str, Any]]) -
         release = Releases.from_dict(plain).project(tuple(table.value))
         with room:
             kit.text(trust(release))
-            shown = bars(release)
-            highest = max(each.high or 0.0 for each in shown)
-            most = next(end for end in _ENDS if end >= highest)
-            kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(release.attributes)}"))
+            name = " x ".join(release.attributes)
+            charts.show(
+                interval_bars(bars(release), title=f"Shares of {name} with public tables", what=name, share=True)
+            )
             kit.note(
                 "Bars use the public tables. Lines are 95 % confidence intervals of the unbiased shares, which do not."
                 + (f" First {MOST_BARS} of {release.values.size:,} cells." * (release.values.size > MOST_BARS))

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import events
 
-from tacita.console.parts import kit
+from tacita.console.look import kit
 from tacita.console.parts.drafting import STEP
 from tacita.domain import Domain
 from tacita.errors import InvalidInput

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacita.console.parts import kit, words
+from tacita.console.look import kit, words
+from tacita.console.look.charts import Chart
+from tacita.console.look.maps import flows
+from tacita.console.look.plots import lines
 from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
-from tacita.figures.charts import Curve, curves
-from tacita.figures.flow_map import flow_map
+from tacita.figures.charts import Curve
 from tacita.synthesize.mobility.places import Places
 from tacita.synthesize.mobility.request import METHODS
 
@@ -77,11 +79,11 @@ def _noise(table: Mapping[str, Any]) -> str:
     return f"{found}, at most {words.percent(share)} noise{much}"
 
 
-def map_of_flows(found: Mapping[str, Any]) -> str:
+def map_of_flows(found: Mapping[str, Any]) -> Chart:
     """Draw the heaviest flows of released tap records."""
     places = found["places"]
     placed = all(each["x"] is not None for each in places)
-    return flow_map(
+    return flows(
         [each["name"] for each in places],
         [(each["origin"], each["destination"], float(each["trips"])) for each in found["flows"]],
         points=[(each["x"], each["y"]) for each in places] if placed else None,
@@ -89,8 +91,8 @@ def map_of_flows(found: Mapping[str, Any]) -> str:
     )
 
 
-def hours_curve(found: Mapping[str, Any]) -> str:
+def hours_curve(found: Mapping[str, Any]) -> Chart:
     """Draw the trips that begin in each hour of the day."""
     hours = [*found["hours"], found["hours"][0]]  # a day ends where it begins
     line = Curve(label="trips", x=list(range(len(hours))), y=[float(each) for each in hours])
-    return curves([line], across="hour of day", up="trips", title="Trips by hour of day")
+    return lines([line], across="hour of day", up="trips", title="Trips by hour of day")

@@ -6,8 +6,8 @@ from typing import Any
 
 from nicegui import ui
 
+from tacita.console.look import kit, words
 from tacita.console.page import Visit
-from tacita.console.parts import kit, words
 from tacita.errors import TacitaError
 
 __all__ = ["show_changes", "show_series"]

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from tacita.console.look.charts import Chart
+from tacita.console.look.maps import network
 from tacita.domain import Domain
-from tacita.models import BayesianNetwork, conditional, draw_network, mutual_information
+from tacita.models import BayesianNetwork, conditional, mutual_information
 from tacita.synthesize.intervals.answer import Intervals, compute_intervals
 from tacita.synthesize.intervals.measured import MeasuredTables
 from tacita.synthesize.result import Model, Synthesized
@@ -95,10 +97,10 @@ def _chance(value: float) -> str:
     return "p-value below 0.001" if value < 0.001 else f"p-value {value:.3f}"
 
 
-def picture_of(known: KnownModel) -> str:
-    """The network as a picture; the stronger an edge, the wider."""
+def picture_of(known: KnownModel) -> Chart:
+    """The network as a chart; the stronger a link, the wider its arrow."""
     assert known.network is not None
-    return draw_network(known.network.parents, weights=known.weights, title="Network of the attributes")
+    return network(known.network.parents, weights=known.weights, title="Network of the attributes")
 
 
 @dataclass(frozen=True, kw_only=True)

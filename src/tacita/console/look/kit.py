@@ -1,4 +1,4 @@
-"""Widgets of pages: frame, headings, panels, facts, tables, fields, pictures, and errors.
+"""Widgets of pages: headings, panels, columns, facts, tables, fields, and errors.
 
 Plain elements where they are enough: they are light, and browsers and screen readers know them. Fields carry their
 label for both.
@@ -11,44 +11,45 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nicegui import app, ui
 from nicegui.elements.mixins.value_element import ValueElement
 
 from tacita.console.drafts import Draft
+from tacita.console.look.several import Several
 from tacita.errors import NotPublic, TacitaError
 
-if TYPE_CHECKING:
-    from tacita.console.page import Page, Visit
-
 __all__ = [
+    "HOME",
     "Handler",
+    "actions",
     "button",
     "cells",
     "checkbox",
     "choice",
+    "columns",
     "confirm",
     "draft",
     "empty",
     "facts",
     "field",
-    "frame",
     "heading",
     "hint_of",
+    "icon",
     "lines",
     "link",
     "note",
     "number",
     "offer",
     "panel",
-    "picture",
     "plain_hint",
     "problem",
     "problem_dialog",
     "reword",
     "row",
     "set_attributes",
+    "skeleton",
     "slider",
     "soon",
     "state",
@@ -62,57 +63,8 @@ __all__ = [
 E = TypeVar("E", bound=ui.element)
 V = TypeVar("V", bound=ValueElement[Any])
 Handler = Callable[..., Awaitable[None] | None]
-_HOME = "/console"
+HOME = "/console"
 _COMMAND = re.compile(r"\btacita [a-z]|/v\d+/")
-
-
-# -- the frame --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def frame(name: str, path: str, visit: Visit, pages: Sequence[Page]) -> Iterator[None]:
-    """The menu, the heading and the room for a page."""
-    dark = ui.dark_mode(visit.session.dark)
-
-    def turn() -> None:
-        visit.session.dark = not visit.session.dark
-        dark.set_value(visit.session.dark)
-
-    with ui.element("div").classes("shell"):
-        with ui.element("header").classes("top"):
-            link("Tacita", "/", "brand")
-            _leave(visit, turn)
-        with ui.element("div").classes("middle"):
-            _menu(path, visit, pages)
-            with ui.element("div").classes("room").props("id=room tabindex=-1") as room:
-                app.storage.client["heading"] = heading(name, 1)
-                yield
-    ui.skip_link("Skip to the content", target=room)
-
-
-def _menu(path: str, visit: Visit, pages: Sequence[Page]) -> None:
-    groups: dict[str, list[Page]] = {}
-    for known in pages:
-        if known.menu is not None and known.allows(visit.role):
-            groups.setdefault(known.menu[0], []).append(known)
-    with ui.element("nav").classes("menu").props('aria-label="Pages"'):
-        for group, members in groups.items():
-            if group:
-                text(group, "menu-group")
-            for known in members:
-                found = link(str(known.menu and known.menu[1]), known.path, "menu-link")
-                if known.path == path:
-                    found.props('aria-current="page"')
-
-
-def _leave(visit: Visit, turn: Callable[[], None]) -> None:
-    with ui.element("div").classes("top-right"):
-        text(f"{visit.me['name']} · {visit.role}", "soft who")
-        ui.button(on_click=turn, icon="contrast", color=None).props('flat round dense aria-label="Light or dark"')
-        ui.html(
-            f'<form method="post" action="{_HOME}/leave"><button class="plain-button">Sign out</button></form>',
-            sanitize=False,
-        )
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -144,14 +96,20 @@ def note(words: str) -> ui.html:
     return text(words, "soft")
 
 
+def icon(name: str) -> ui.icon:
+    """An icon of the framework's font; decoration, which screen readers skip."""
+    return ui.icon(name)
+
+
 def link(words: str, path: str, classes: str = "", *, new: bool = False) -> ui.element:
-    """A link to a page of the console, or to one of its files."""
-    target = f"{_HOME}{path}" if path.startswith("/") else path
+    """A link to a page of the console, or to one of its files; without words, its content follows in its block."""
+    target = f"{HOME}{path}" if path.startswith("/") else path
     found = set_attributes(ui.element("a").classes(classes), href=target)
     if new:
         found.props('target="_blank" rel="noopener"')
-    with found:
-        text(words, tag="span")
+    if words:
+        with found:
+            text(words, tag="span")
     return found
 
 
@@ -195,9 +153,40 @@ def cells() -> Iterator[ui.element]:
         yield found
 
 
-def empty(words: str, action: str = "", path: str = "") -> None:
-    """Show a text and an action where a list is empty."""
+@contextmanager
+def columns(classes: str = "") -> Iterator[tuple[ui.element, ui.element]]:
+    """The main column of a page and, on wide screens, one beside it; elsewhere one is under the other.
+
+    Args:
+        classes: "halves" for columns of about the same width, "side-first" where the second matters more on a phone.
+    """
+    with ui.element("div").classes(f"columns {classes}"):
+        main = ui.element("div").classes("page-main")
+        side = ui.element("div").classes("page-side")
+    yield main, side
+
+
+@contextmanager
+def actions() -> Iterator[ui.element]:
+    """Buttons and links beside the heading of the page."""
+    with app.storage.client["actions"] as found:
+        yield found
+
+
+def skeleton(words: str, lines: int = 4) -> ui.element:
+    """Placeholder of a result that is being computed: grey lines for eyes, words for ears."""
+    with ui.element("div") as found:
+        text(words, "unseen")
+        with ui.element("div").classes("skeleton").props("aria-hidden=true"):
+            for _ in range(lines):
+                ui.element("i")
+    return found
+
+
+def empty(words: str, action: str = "", path: str = "", *, sign: str = "inbox") -> None:
+    """Show a text, and what to do next, where a list is empty."""
     with ui.element("div").classes("empty"):
+        icon(sign)
         text(words)
         if action:
             link(action, path, "main-button")
@@ -232,11 +221,6 @@ def _cell(value: object, style: str) -> None:
             value()
         else:
             text(str(value), tag="span")
-
-
-def picture(svg: str) -> ui.html:
-    """An SVG of our own making (`tacita.figures.charts`), which escapes what it shows."""
-    return ui.html(svg, sanitize=False).classes("picture")
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------
@@ -327,7 +311,8 @@ def choice(
     given = dict(options) if isinstance(options, Mapping) else list(options)
     if given:
         value = draft().take(name, value, fits=_fits(given, several))
-    made = ui.select(given, label=name, value=value, multiple=several, on_change=change).classes("field")
+    kind = Several if several else ui.select
+    made = kind(given, label=name, value=value, multiple=several, on_change=change).classes("field")
     if several:
         made.props("use-chips")
     return _named(_noted(made, name), name, words)

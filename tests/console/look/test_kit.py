@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tacita.console.parts.kit import hint_of, plain_hint
+from tacita.console.look.kit import hint_of, plain_hint
 from tacita.errors import InvalidInput, NotPublic
 
 STATIC = Path(__file__).parents[3] / "src" / "tacita" / "console" / "static"
