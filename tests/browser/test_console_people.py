@@ -1,6 +1,7 @@
 """Who may see what: roles, refusals, signing in and out, and a server that goes away."""
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ from playwright.sync_api import expect
 
 from tacita.console.parts.sample import SAMPLE
 from tacita.privacy.budget import Budget
+from tacita.tables.release import Releases
 
 WEIGHT = """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
     .reduce((sum, each) => sum + each.encodedBodySize, 0)"""  # as it travels, also where it came from the cache
@@ -77,6 +79,40 @@ def test_a_buyer_is_refused_with_the_way_out(service, sample, page, browse, cons
     assert answer.status_code == 403
 
 
+def test_a_member_of_the_board_sees_what_was_released_and_changes_nothing(
+    service, sample, page, browse, console, check_accessible, picture
+):
+    with service.client() as client:
+        charged = client.query(sample, [["sex"]], Budget.pure(0.01), purpose="sexes in the sample")
+        paid = client.release("synthetic", dataset=sample, budget={"epsilon": 0.05}, rows=50).id
+        client.wait_release(paid)
+        plain = client.release("anonymized", dataset=sample, k=20).id
+        client.wait_release(plain)
+    console.sign_in(page, service, service.token("reader"))
+    console.visit(page, service, "/releases", "Releases")
+    expect(page.get_by_role("link", name="Make a release")).to_have_count(0)
+    check_accessible(page)
+    picture(page, "console-reader-releases", full_page=True)
+    console.visit(page, service, f"/datasets/{sample}", sample)
+    for absent in ("Make a release", "Compare releases"):
+        expect(page.get_by_role("link", name=absent)).to_have_count(0)
+    expect(page.get_by_text("Raise the budget")).to_have_count(0)
+    with page.expect_download() as answer:
+        page.get_by_role("link", name="sexes in the sample").first.click()
+    assert Releases.from_json(Path(answer.value.path()).read_text()).to_json() == charged.to_json()
+    check_accessible(page)
+    picture(page, "console-reader-dataset", full_page=True)
+    page.goto(f"{service.url}/console/releases/{paid}")
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
+    expect(page.get_by_role("link", name="What-if questions")).to_have_count(0)
+    browse.expect("403")
+    page.goto(f"{service.url}/console/releases/{plain}")
+    expect(page.get_by_text("Readers see the rows of a release only if a budget has paid for them.")).to_be_visible()
+    expect(page.get_by_role("link", name="Download CSV")).to_have_count(0)
+    page.goto(f"{service.url}/console/releases/new")
+    expect(page.get_by_role("alert")).to_contain_text("may not see this page")
+
+
 def test_a_scope_holds_in_the_console_too(service, sample, page, console):
     console.sign_in(page, service, service.token("analyst", datasets=["something-else"]))
     expect(page.get_by_text("There is no dataset that you may use.")).to_be_visible()
@@ -98,6 +134,10 @@ def test_tokens_are_shown_once_and_end_at_once(service, page, browse, console, c
     console.sign_in(page, service, service.token())
     console.visit(page, service, "/tokens", "People and tokens")
     page.get_by_label("Name of the person or program").fill("a new analyst")
+    page.get_by_role("button", name="Create the token").click()
+    expect(page.get_by_role("alert")).to_contain_text("choose at least one dataset or campaign")
+    page.get_by_role("button", name="Close", exact=True).click()
+    console.choose(page, "Scope", "all, also later ones")
     page.get_by_role("button", name="Create the token").click()
     text = page.locator("code.token").inner_text()
     assert re.fullmatch(r"tct_[0-9a-f]{16}_[0-9a-f]{64}", text)

@@ -26,6 +26,9 @@ MAY = {
     ("POST", "/v1/campaigns/plan"),
     *(("GET", f"/v1/releases/{{id}}{path}") for path in ("", "/model", "/rows", "/statement")),
     ("GET", "/v1/models/{id}"),
+    ("GET", "/v1/models/{id}/parameters"),
+    ("POST", "/v1/models/{id}/predict"),
+    ("POST", "/v1/releases/{id}/shares"),
     *(("GET", f"/v1/jobs/{{id}}{path}") for path in ("", "/result")),
 }
 FREE = re.compile(r"/v1/calculators/[a-z-]+|/v1/(releases|campaigns)/\{id\}/decide/[a-z]+")

@@ -35,7 +35,7 @@ _INVITED = "Invited respondents only: each person counts once, by a code that ca
 Key = tuple[str, ...]
 
 
-@page("/campaigns/{id}", "Campaign", roles=("steward", "analyst"))
+@page("/campaigns/{id}", "Campaign", roles=("steward", "analyst", "reader"))
 async def campaign(visit: Visit, id: str) -> None:
     """State, tables, advice and findings of one campaign; refreshed every two seconds while the page is open."""
     found = await visit.api.get(f"/v1/campaigns/{id}")

@@ -11,7 +11,7 @@ from tacita.console.page import Visit, page
 __all__ = ["campaigns"]
 
 
-@page("/campaigns", "Campaigns", roles=("steward", "analyst"), menu=("Collect", "Campaigns"))
+@page("/campaigns", "Campaigns", roles=("steward", "analyst", "reader"), menu=("Collect", "Campaigns"))
 async def campaigns(visit: Visit) -> None:
     """All campaigns, the newest first."""
     found = await visit.api.get("/v1/campaigns")

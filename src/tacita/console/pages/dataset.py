@@ -23,7 +23,7 @@ _PAGE = 1000
 _SHOWN = 20
 
 
-@page("/datasets/{name}", "Dataset", roles=("steward", "analyst"), form=True)
+@page("/datasets/{name}", "Dataset", roles=("steward", "analyst", "reader"), form=True)
 async def dataset(visit: Visit, name: str) -> None:
     """Show public facts about the dataset; none was computed from its rows."""
     found = await visit.api.get(f"/v1/datasets/{name}")
@@ -37,21 +37,23 @@ async def dataset(visit: Visit, name: str) -> None:
         "never shows; and a budget, which limits what all releases together may reveal. Now make a release.",
     )
     with kit.actions():
-        kit.link(
-            "Make a release", f"/releases/new?dataset={name}" + (f"&{tour.TOUR}" if touring else ""), "main-button"
-        )
+        if visit.may("steward", "analyst"):
+            path = f"/releases/new?dataset={name}" + (f"&{tour.TOUR}" if touring else "")
+            kit.link("Make a release", path, "main-button")
         if visit.may("steward"):
             kit.link("Compare releases", f"/comparisons?dataset={quote(name)}", "link-button")
-    charges = await _charges(visit, name) if visit.may("steward") else []
+    charges = await _charges(visit, name) if visit.may("steward", "reader") else []
     with kit.columns("side-first") as (main, side):
         with side:
             _budget(visit, name, balance, charges)
             _about(found)
         with main:
             _schema(schema)
+            if visit.may("steward", "reader"):
+                _history(balance, charges, answers=name if visit.may("reader") else None)
             if visit.may("steward"):
-                _history(balance, charges)
                 await _policy(visit, name, schema)
+            if visit.may("steward", "reader"):
                 await _left(visit, name)
 
 
@@ -84,11 +86,12 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any], charges: list[dict
             kit.text("Closed since a restore: an operator must state what was spent before anything can be released.")
         budget_gauge(balance)
         kit.facts({"Budget": words.budget(balance["budget"]), "Charges": balance["charges"]})
+        if visit.may("steward", "reader"):
+            budget, neighbours = budget_of(balance)
+            spent = spent_over_time(charges, budget, neighbours)
+            kit.note(forecast_words(spent, float(budget.amount), now=dt.datetime.now(dt.UTC)))
         if not visit.may("steward"):
             return
-        budget, neighbours = budget_of(balance)
-        spent = spent_over_time(charges, budget, neighbours)
-        kit.note(forecast_words(spent, float(budget.amount), now=dt.datetime.now(dt.UTC)))
 
         async def more() -> None:
             total = amount.value
@@ -111,7 +114,8 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any], charges: list[dict
             kit.button("Raise", more)
 
 
-def _history(balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
+def _history(balance: dict[str, Any], charges: list[dict[str, Any]], *, answers: str | None) -> None:
+    """The ledger; `answers` is the dataset whose answers may be opened."""
     with kit.panel("Ledger", "Each charge is recorded before data is read, and is never refunded."):
         if not charges:
             kit.note("No charge yet. The ledger lists what each release has cost.")
@@ -123,7 +127,7 @@ def _history(balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
         rows = [
             [
                 words.when(c["created"]),
-                partial(_purpose, c),
+                partial(_purpose, c, answers),
                 f"{unit}\u00a0{words.amount(cost_of(c, budget, neighbours))}",
                 c["principal"],
                 partial(kit.state, c["state"]),
@@ -136,11 +140,14 @@ def _history(balance: dict[str, Any], charges: list[dict[str, Any]]) -> None:
             kit.note(f"The latest {_SHOWN} of {len(charges)} charges. An export of the ledger has all of them.")
 
 
-def _purpose(charge: dict[str, Any]) -> None:
-    """Purpose of a charge, with a link to its release."""
+def _purpose(charge: dict[str, Any], answers: str | None) -> None:
+    """Purpose of a charge, with a link to its release or to its answer."""
     kind, _, id = str(charge["key"]).partition(":")
     if kind == "job" and id:
         kit.link(charge["purpose"] or "release", f"/releases/{id}")
+    elif answers is not None and charge["state"] == "settled" and charge["event"].get("kind") != "nothing":
+        path = f"/files/v1/datasets/{quote(answers)}/charges/{charge['id']}/answer"
+        kit.set_attributes(kit.link(charge["purpose"] or "answer", path), download=f"{charge['id']}.json")
     else:
         kit.text(charge["purpose"], tag="span")
 

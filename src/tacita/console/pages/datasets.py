@@ -11,7 +11,7 @@ from tacita.console.page import Visit, page
 __all__ = ["datasets"]
 
 
-@page("/datasets", "Datasets", roles=("steward", "analyst"), menu=("Data", "Datasets"))
+@page("/datasets", "Datasets", roles=("steward", "analyst", "reader"), menu=("Data", "Datasets"))
 async def datasets(visit: Visit) -> None:
     """List the datasets by name, with their remaining budgets."""
     found = await visit.api.get("/v1/datasets")

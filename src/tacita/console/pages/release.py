@@ -19,6 +19,7 @@ from tacita.console.parts.assessed import show_assessments
 from tacita.console.parts.models import show_model
 from tacita.console.parts.released import against_released, charts_of_rows, show_tables
 from tacita.console.parts.taps import hours_curve, map_of_flows
+from tacita.errors import Forbidden
 from tacita.query.models.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
 from tacita.tables.release import Releases
@@ -26,10 +27,12 @@ from tacita.tables.release import Releases
 __all__ = ["release"]
 
 _PREVIEW = 8
+_PAID = frozenset({"synthesize", "mobility", "headlines"})
+"""Kinds of rows that a budget has paid for."""
 _MOST_ROWS = 200
 
 
-@page("/releases/{id}", "Release", roles=("steward", "analyst"))
+@page("/releases/{id}", "Release", roles=("steward", "analyst", "reader"))
 async def release(visit: Visit, id: str) -> None:
     """Show the progress of the job, then the release."""
     job = await visit.api.get(f"/v1/jobs/{id}")
@@ -70,7 +73,7 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
     with kit.columns("side-first") as (main, side):
         with side:
             await _guarantee_of_rows(visit, job, found)
-            _download(job, found, synthetic)
+            _download(visit, job, found, synthetic)
         with main:
             await _preview(visit, id)
             if job["kind"] == "synthesize":
@@ -124,7 +127,7 @@ async def _taps(visit: Visit, job: dict[str, Any]) -> None:
                 kit.text(found["statement"])
                 for each in found["notes"]:
                     kit.note(each)
-            _download(job, found, False)
+            _download(visit, job, found, False)
         with main:
             if found["flows"]:
                 with kit.panel("Flows between places"):
@@ -144,7 +147,7 @@ async def _headlines(visit: Visit, job: dict[str, Any]) -> None:
         with side:
             with await _guarantee(visit, job):
                 kit.text(found["statement"])
-            _download(job, found, False)
+            _download(visit, job, found, False)
         with main:
             await _preview(visit, id)
             kit.note(
@@ -220,17 +223,18 @@ def _file(label: str, path: str, name: str, *, main: bool = False) -> None:
     kit.set_attributes(kit.link(label, path, "main-button" if main else "link-button"), download=name)
 
 
-def _download(job: dict[str, Any], found: dict[str, Any], synthetic: bool) -> None:
+def _download(visit: Visit, job: dict[str, Any], found: dict[str, Any], synthetic: bool) -> None:
     id, name = job["id"], _named(job)
+    whole = visit.may("steward", "analyst") or job["kind"] in _PAID
     with kit.panel("Download"):
         kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
         with kit.row():
-            for title, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")):
+            for title, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")) if whole else ():
                 path = f"/files/v1/releases/{id}/rows?format={format}"
                 _file(f"Download {title}", path, f"{name}.{format}", main=format == "csv")
         with kit.row():
             _file("Privacy statement, signed", f"/files/v1/releases/{id}/statement", f"{name}.statement.json")
-            if synthetic:
+            if synthetic and visit.may("steward", "analyst"):
                 kit.link("What-if questions", f"/network?release={id}", "link-button")
         kit.note(
             "The statement has the guarantee and the digest of the Parquet file, so that a recipient can check both."
@@ -238,7 +242,12 @@ def _download(job: dict[str, Any], found: dict[str, Any], synthetic: bool) -> No
 
 
 async def _preview(visit: Visit, id: str) -> None:
-    text = await visit.api.text(f"/v1/releases/{id}/rows", format="ndjson", limit=_PREVIEW)
+    try:
+        text = await visit.api.text(f"/v1/releases/{id}/rows", format="ndjson", limit=_PREVIEW)
+    except Forbidden:
+        with kit.panel("Rows"):
+            kit.note("Readers see the rows of a release only if a budget has paid for them.")
+        return
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Preview"):
         if not rows:

@@ -82,7 +82,7 @@ _ACTIONS = (
         "Open the campaigns",
         "/campaigns",
         "campaign",
-        ("steward", "analyst"),
+        ("steward", "analyst", "reader"),
     ),
     (
         "Release",
@@ -106,7 +106,7 @@ _ACTIONS = (
         "Open the calculators",
         "/calculators",
         "calculate",
-        ("steward", "analyst"),
+        ("steward", "analyst", "reader"),
     ),
 )
 

@@ -10,15 +10,18 @@ from nicegui import ui
 
 from tacita.console.look import kit, words
 from tacita.console.page import Visit, page
+from tacita.errors import InvalidInput
 
 __all__ = ["tokens"]
 
 _ROLES = {
     "analyst": "analyst: makes releases within budgets and policies",
     "steward": "steward: manages datasets and campaigns",
+    "reader": "reader: sees all releases and the audit log, changes nothing",
     "holder": "holder: sends reports, takes part in federated runs",
     "admin": "admin: all rights, including tokens",
 }
+_CHOSEN, _ALL = "only these datasets and campaigns", "all, also later ones"
 _DAYS = {1: "a day", 7: "a week", 90: "90 days", 365: "a year", 0: "without end"}
 
 
@@ -58,7 +61,10 @@ async def tokens(visit: Visit) -> None:
     async def make() -> None:
         days = int(ends.value)
         until = (dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).isoformat() if days else None
-        body = {"name": name.value, "role": role.value, "datasets": scope.value or None, "expires": until}
+        whole = everything.value == _ALL or role.value == "admin"
+        if not whole and not scope.value:
+            raise InvalidInput("choose at least one dataset or campaign, or all of them", field="scope")
+        body = {"name": name.value, "role": role.value, "datasets": None if whole else scope.value, "expires": until}
         made = await visit.api.post("/v1/tokens", body)
         kit.draft().forget()
         _show_once(made["token"])
@@ -67,7 +73,8 @@ async def tokens(visit: Visit) -> None:
     with kit.panel("New token", "The token is shown once. The server stores only its digest."), kit.row():
         name = kit.field("Name of the person or program")
         role = kit.choice("Role", _ROLES, "analyst")
-        scope = kit.choice("Datasets and campaigns (empty: all)", [*datasets, *campaigns], [], several=True)
+        everything = kit.choice("Scope", [_CHOSEN, _ALL], _CHOSEN)
+        scope = kit.choice("Datasets and campaigns", [*datasets, *campaigns], [], several=True)
         ends = kit.choice("Valid for", _DAYS, 90)
         kit.button("Create the token", make, main=True)
     with kit.panel("Tokens"):

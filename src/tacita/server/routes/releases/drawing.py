@@ -35,6 +35,7 @@ __all__ = ["router"]
 router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
+Reader = Annotated[Token, Depends(allow("steward", "analyst", "reader"))]
 
 
 @router.post(
@@ -55,7 +56,7 @@ def draw(id: str, body: DrawRequest, token: Asker, services: Services_, format: 
 
 
 @router.post("/v1/releases/{id}/shares", summary="Ask the model of synthetic rows for tables of shares")
-def ask(id: str, body: SharesRequest, token: Asker, services: Services_) -> SharesInfo:
+def ask(id: str, body: SharesRequest, token: Reader, services: Services_) -> SharesInfo:
     """Shares or counts of each cell under the model, with intervals of the true ones; with `where`, given conditions.
 
     The intervals come from the noisy tables that the model was fitted to, and hold however well it fits.

@@ -48,7 +48,7 @@ def get_function(id: str, token: Reader, services: Services_) -> FunctionInfo:
 
 
 @router.post("/v1/models/{id}/predict", summary="Ask a function or model")
-def predict(id: str, body: PredictRequest, token: Asker, services: Services_) -> PredictionsInfo:
+def predict(id: str, body: PredictRequest, token: Reader, services: Services_) -> PredictionsInfo:
     """A batch of points. Costs no budget, and the same point has the same answer for ever."""
     entry = served(services, token, id)
     start = time.perf_counter()
@@ -61,7 +61,7 @@ def predict(id: str, body: PredictRequest, token: Asker, services: Services_) ->
 
 
 @router.get("/v1/models/{id}/parameters", summary="The numbers that a function or model answers from")
-def get_parameters(id: str, token: Asker, services: Services_) -> FunctionParameters:
+def get_parameters(id: str, token: Reader, services: Services_) -> FunctionParameters:
     """Only where they have their noise already: a fitted model as a whole, or a function of features or bins.
 
     A function with a noise path is a service, and gives answers alone.
