@@ -40,6 +40,8 @@ ALLOWED = {
     "anonymize/methods/test_registry.py": "the deadline of a batch is counted in rows",
     "anonymize/streams/test_micro_batches.py": "the deadline of a batch is counted in rows",
     "client/test_holder.py::test_patience_ends": "the client gives up on purpose",
+    "engines/postgres/test_adding.py::test_a_statement_that_takes_too_long_says_no_more": "the engine gives up on "
+    "purpose",
     "engines/postgres/test_engine.py::test_a_slow_statement_is_stopped": "the engine gives up on purpose",
     "server/test_holder.py::test_holders_that_are_killed_never_overspend_and_the_run_goes_on": "a killed holder is "
     "not waited for on purpose",

@@ -54,12 +54,13 @@ class Database:
 
     def __init__(self, url: str | URL, *, witness: Path | None = None) -> None:
         self.url, self.witness_folder = _parse(url), witness
+        self._file = None if self.is_postgres else Path(str(self.url.database)).resolve()
         # the ledger's lock is worth nothing to a transaction that keeps an older snapshot: never inherit the level
         options: dict[str, Any] = {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
         self._engine = sa.create_engine(self.url, **(options if self.is_postgres else {}))
         weakref.finalize(self, self._engine.dispose)  # no connection stays open if a caller forgets to close
         _prepare_postgres(self._engine) if self.is_postgres else _prepare_sqlite(self.url, self._engine)
-        self._inode = _inode_of(self.file)
+        self._inode = _inode_of(self._file)
         self._migrate()
         from tacita.store.fence import note_place
 
@@ -70,10 +71,10 @@ class Database:
         """Whether the state lives in PostgreSQL."""
         return self.url.get_backend_name() == "postgresql"
 
-    @cached_property
+    @property
     def file(self) -> Path | None:
         """The file that the state is in, where it is SQLite's."""
-        return None if self.is_postgres else Path(str(self.url.database)).resolve()
+        return self._file
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -131,7 +132,7 @@ class Database:
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
-        if _inode_of(self.file) != self._inode:
+        if _inode_of(self._file) != self._inode:
             hint = "End all processes that use it, and see to the file: what they write now would be lost"
             raise SourceUnavailable(
                 "the file of the state was removed or replaced while it was in use", field="state", hint=hint
