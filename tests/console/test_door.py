@@ -1,6 +1,10 @@
+import httpx
 import pytest
 
-from tacita.console.sessions import COOKIE
+from tacita.console.door import routes
+from tacita.console.sessions import COOKIE, Sessions
+from tacita.server.auth.openid import Provider, Started
+from tacita.settings import OpenIdSettings
 
 ENTER = "/console/enter"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -92,3 +96,37 @@ def test_another_site_cannot_sign_anybody_out(doored):
     answer = world.call("POST", "/console/leave", headers=cookie)
     assert sessions.find(id) is not None
     assert "set-cookie" not in answer.headers
+
+
+def test_a_browser_that_has_begun_nothing_reaches_no_provider_often(world_of):
+    """Each sign-in that comes back is an exchange with our secret: an address has few of them."""
+    asked = []
+
+    def answer(request):
+        asked.append(request.url.path)
+        return httpx.Response(400, json={})
+
+    settings = OpenIdSettings(
+        issuer="https://login.example",
+        client_id="tacita",
+        back="https://tacita.example/console/openid/back",
+        grants=({"claim": "sub", "value": "x", "role": "reader", "datasets": "all"},),
+    )
+    provider = Provider(settings, transport=httpx.MockTransport(answer))
+    world = world_of()
+    world.app.router.routes[:0] = routes(world.app, Sessions(world.services.tokens), provider)
+    forged = Started.now()
+    headers = {"Cookie": f"tacita_openid={forged.text}"}
+    back = f"/console/openid/back?code=c&state={forged.state}"
+    answers = [world.call("GET", back, headers=headers).status_code for _ in range(60)]
+    assert answers[-1] == 429
+    assert len(asked) <= 30
+
+
+def test_one_person_does_not_sign_others_out(world_of):
+    sessions = Sessions(world_of().services.tokens)
+    other = sessions.enter_as("bob", "reader", None)
+    mine = [sessions.enter_as("ada", "reader", None) for _ in range(30)]
+    assert sessions.find(other) is not None
+    assert sum(sessions.find(each) is not None for each in mine) == 10
+    assert sessions.find(mine[-1]) is not None

@@ -18,9 +18,10 @@ from tacita.privacy.ledger import Ledger
 from tacita.privacy.reopening import HighWaterMark, reopen
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database
+from tacita.store import witness as module
 from tacita.store.backup import back_up, restore
 from tacita.store.schema import accounts, answers, charges, events, fences, installation, metadata, spending
-from tacita.store.witness import Witness
+from tacita.store.witness import Witness, begin_generation
 
 TERMS = {"unit": Unit.row(), "neighbours": Neighbours.ADD_REMOVE, "budget": Budget.pure(1.0)}
 WHO = {
@@ -187,6 +188,76 @@ def test_a_backup_that_was_restored_opens_as_before(tmp_path):
     # the old state, used again, lacks what was charged in the new one
     old = Ledger(Database(f"sqlite:///{tmp_path}/a.db", witness=witness))
     assert old.balance("clinic").closed is not None
+
+
+def test_a_charge_that_was_not_noted_is_noted_when_it_is_tried_again(state, monkeypatch):
+    """Killed between the commit and the note: the second attempt reads data, so it must be noted before."""
+    copied = state.copy()
+    ledger = state.open()
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr("tacita.store.witness.os.replace", _killed)
+        ledger.reserve("clinic", Pure(epsilon=0.9), key="job", **WHO)
+    again = state.open()
+    again.settle(again.reserve("clinic", Pure(epsilon=0.9), key="job", **WHO), "an answer")
+    state.put_back(copied)
+    with pytest.raises(Conflict, match="lacks charges"):
+        spend(state.open(), 0.9)
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_disk_that_is_full_costs_no_budget(state, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    ledger = state.open()
+    with monkeypatch.context() as crowded:
+        crowded.setattr("tacita.store.witness.os.fsync", full)
+        for _ in range(3):
+            with pytest.raises(SourceUnavailable, match="nothing is charged"):
+                spend(ledger, 0.3)
+    assert float(ledger.balance("clinic").spent) == 0
+    spend(ledger, 0.3)
+    assert ledger.balance("clinic").closed is None
+
+
+def test_a_charge_that_was_not_committed_is_not_noted(state, monkeypatch):
+    ledger = state.open()
+    spend(ledger)
+    with monkeypatch.context() as broken, pytest.raises(RuntimeError):
+        broken.setattr("tacita.store.witness.Witness.noting", _breaks_after(Witness.noting))
+        spend(ledger, 0.1)
+    assert ledger.balance("clinic").charges == 1
+    assert ledger.balance("clinic").closed is None
+    spend(ledger, 0.1)
+
+
+def _breaks_after(noting):
+    @contextmanager
+    def broken(self, generation, charge):
+        with noting(self, generation, charge):
+            raise RuntimeError("the connection is lost before the commit")
+            yield
+
+    return broken
+
+
+def test_two_that_begin_the_first_generation_at_once_agree(state, monkeypatch):
+    """The read of one comes before the commit of the other."""
+    with state.open()._database.writing() as connection:
+        begun = begin_generation(connection)
+    real, reads = module._generations, []
+
+    def read(connection):
+        reads.append(1)
+        return [] if len(reads) == 1 else real(connection)
+
+    monkeypatch.setattr(module, "_generations", read)
+    with state.open()._database.writing() as connection:
+        assert begin_generation(connection) == begun
+        assert real(connection) == [begun]
 
 
 def test_a_file_that_cannot_be_read_lets_nothing_be_charged(state):

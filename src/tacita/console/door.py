@@ -46,6 +46,7 @@ _OTHER = '<p><a class="main-button" href="{address}">Sign in with {label}</a></p
 _STARTED = "tacita_openid"
 _OF_OUTER = ("route", "endpoint", "path_params", "router")
 _MOST_BODY = 4096
+_WAIT = "Too many attempts. Wait a minute."
 _TRIES_A_MINUTE = 30
 
 
@@ -97,12 +98,14 @@ class _Door:
     async def go(self, request: Request) -> Response:
         """Send the browser to the provider, with a cookie of what it has begun."""
         assert self._provider is not None
+        if self._too_many(request):  # each asks the provider
+            return self._page(_WAIT, 429)
         started = Started.now()
         try:
             answer = RedirectResponse(await self._provider.begin(started, _back(request)), status_code=303)
         except SourceUnavailable as error:
             return self._page(f"{_sentence(error)} Try again later.", 503)
-        secure = request.url.scheme == "https"
+        secure = self._secure(request)
         answer.set_cookie(
             _STARTED, started.text, max_age=600, httponly=True, samesite="lax", secure=secure, path=OPENID
         )
@@ -110,6 +113,8 @@ class _Door:
 
     async def come_back(self, request: Request) -> Response:
         assert self._provider is not None
+        if self._too_many(request):
+            return self._page(_WAIT, 429)
         started = Started.read(request.cookies.get(_STARTED))
         try:
             name, grant = await self._provider.finish(started, dict(request.query_params), _back(request))
@@ -117,8 +122,9 @@ class _Door:
         except SourceUnavailable as error:
             return self._page(f"{_sentence(error)} Try again later.", 503)
         except Unauthorized as error:
-            return await self._refuse(request, error, _sentence(error), f"{OPENID}/back", tried=True)
-        answer = _signed_in(request, id)
+            await run_in_threadpool(self._note, error, f"{OPENID}/back")
+            return self._page(_sentence(error), 401)
+        answer = _signed_in(request, id, secure=self._secure(request))
         answer.delete_cookie(_STARTED, path=OPENID)
         return answer
 
@@ -132,13 +138,25 @@ class _Door:
 
     async def _refuse(self, request: Request, error: Unauthorized, said: str, route: str, *, tried: bool) -> Response:
         if tried:
-            await run_in_threadpool(self._refused.note, "console", error.rule, whose=error.private, route=route)
+            await run_in_threadpool(self._note, error, route)
+        return self._page(_WAIT, 429) if self._too_many(request) else self._page(said, 401)
+
+    def _note(self, error: Unauthorized, route: str) -> None:
+        self._refused.note("console", error.rule, whose=error.private, route=route)
+
+    def _too_many(self, request: Request) -> bool:
+        """Count an attempt of this address: guessing is slow."""
         address = request.client.host if request.client else "unknown"
         try:
-            self._limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
+            self._limiter.take(f"enter:{address}", _TRIES_A_MINUTE)
         except TooManyRequests:
-            return self._page("Too many attempts. Wait a minute.", 429)
-        return self._page(said, 401)
+            return True
+        return False
+
+    def _secure(self, request: Request) -> bool:
+        """Whether browsers reach this server by https, as far as it is known."""
+        back = "" if self._provider is None else self._provider.settings.back or ""
+        return request.url.scheme == "https" or back.startswith("https:")
 
     def _page(self, said: str, status: int = 200) -> Response:
         shown = f'<p class="problem" role="alert">{html.escape(said)}</p>' if said else ""
@@ -149,9 +167,9 @@ class _Door:
         return HTMLResponse(page, status, headers={"Content-Security-Policy": _POLICY})
 
 
-def _signed_in(request: Request, id: str) -> Response:
+def _signed_in(request: Request, id: str, *, secure: bool = False) -> Response:
     answer = RedirectResponse(_HOME, status_code=303)
-    secure = request.url.scheme == "https"
+    secure = secure or request.url.scheme == "https"
     answer.set_cookie(COOKIE, id, httponly=True, samesite="lax", secure=secure, path="/console")
     return answer
 

@@ -29,6 +29,7 @@ COOKIE = "tacita_console"
 _SECONDS = 12 * 3600.0
 _CODE_SECONDS = 600.0
 _MOST = 1000
+_MOST_OF_ONE = 10
 
 
 @dataclass(kw_only=True)
@@ -98,6 +99,10 @@ class Sessions:
 
     def enter_as(self, name: str, role: Role, datasets: Iterable[str] | None) -> str:
         """Sign in a person whom a provider of sign-ins has named: the id of a new session, with a token of its own."""
+        with self._lock:
+            own = sorted((each.begun, id) for id, each in self._held.items() if each.made and each.name == name)
+        for _, id in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:  # one person does not sign others out
+            self.leave(id)
         until = now() + dt.timedelta(seconds=_SECONDS)
         issued = self._tokens.issue(name=name, role=role, datasets=datasets, expires=until, principal="openid")
         return self._begin(issued.token, issued.text, made=issued.token.id)

@@ -23,7 +23,7 @@ import hmac
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -272,26 +272,36 @@ class Ledger:
             # adding up may take long, so it is done once before the lock is taken; the accountant remembers
             self._quote(connection, self._account(connection, account), event)
         digest = digest_question(question)
-        with self._database.writing() as connection:
-            found = self._account(connection, account, lock=True)
-            _check_same_notion(found, unit, neighbours)
-            before = self._find(connection, account, key)
-            if before is not None:
-                if before.question != digest or not same_events(before.event, event):
-                    raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
-                if before.answer is None:  # its answer may have been given out after the backup
-                    check_open(self._database, connection, account)
-                return before
-            self._check_affordable(connection, found, event)
-            if data is not None:
-                self._remember(connection, account, data, principal, again)
-            charge = self._write(connection, account, event, digest, key, principal, purpose, "reserved")
-            append(connection, "charge", account, principal, charge=charge.id, purpose=purpose)
-            witness = self._database.witness
-            generation = "" if witness is None else current_generation(connection)
-        if witness is not None:
-            witness.note(generation, charge.id)
+        with ExitStack() as noting:
+            with self._database.writing() as connection:
+                found = self._account(connection, account, lock=True)
+                _check_same_notion(found, unit, neighbours)
+                before = self._find(connection, account, key)
+                if before is not None:
+                    if before.question != digest or not same_events(before.event, event):
+                        raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
+                    if before.answer is None:  # its answer may have been given out after the backup
+                        check_open(self._database, connection, account)
+                        self._note(connection, before)  # a process that was killed may not have done so
+                    return before
+                self._check_affordable(connection, found, event)
+                if data is not None:
+                    self._remember(connection, account, data, principal, again)
+                charge = self._write(connection, account, event, digest, key, principal, purpose, "reserved")
+                append(connection, "charge", account, principal, charge=charge.id, purpose=purpose)
+                witness = self._database.witness
+                keep = None
+                if witness is not None:  # written down before the charge is committed; counts afterwards
+                    keep = noting.enter_context(witness.noting(current_generation(connection), charge.id))
+            if keep is not None:
+                keep()
         return charge
+
+    def _note(self, connection: sa.Connection, charge: Charge) -> None:
+        """Note a charge that is committed."""
+        witness = self._database.witness
+        if witness is not None:
+            witness.note(current_generation(connection), charge.id)
 
     def find(self, account: str, key: str) -> Charge | None:
         """The charge that this key has made, if it has."""

@@ -19,10 +19,9 @@ import hmac
 import json
 import os
 import secrets as randomness
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -63,17 +62,32 @@ class Witness:
                 return None, []
             return str(noted["generation"]), [str(each) for each in noted["charges"]]
 
+    @contextmanager
+    def noting(self, generation: str, charge: str) -> Iterator[Callable[[], None]]:
+        """Write down a charge while it is not in the state yet, and give what makes the note count once it is.
+
+        What could fail, such as a full disk, fails here, before the charge is committed.
+        """
+        with self._locked():
+            with self._explained():
+                before, noted = self.read()
+                kept = [each for each in noted if each != charge][-_KEPT + 1 :] if before == generation else []
+                unfinished = self.path.with_suffix(".unfinished")
+                with unfinished.open("w", encoding="utf-8") as file:
+                    json.dump({"generation": generation, "charges": [*kept, charge]}, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+
+            def keep() -> None:
+                with self._explained():
+                    os.replace(unfinished, self.path)
+
+            yield keep
+
     def note(self, generation: str, charge: str) -> None:
         """Add a charge that is in the state for good."""
-        with self._explained(), self._locked():
-            before, noted = self.read()
-            kept = [each for each in noted if each != charge][-_KEPT + 1 :] if before == generation else []
-            unfinished = self.path.with_suffix(".unfinished")
-            with unfinished.open("w", encoding="utf-8") as file:
-                json.dump({"generation": generation, "charges": [*kept, charge]}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, self.path)
+        with self.noting(generation, charge) as keep:
+            keep()
 
     def is_ahead(self, connection: sa.Connection) -> bool:
         """Whether the state lacks something that was noted."""
@@ -88,8 +102,9 @@ class Witness:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        private_folder(self.path.parent)
-        lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        with self._explained():
+            private_folder(self.path.parent)
+            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -100,7 +115,7 @@ class Witness:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise SourceUnavailable(
                 "the witness of the ledger cannot be read or written, so that nothing is charged",
                 field="witness",
@@ -123,14 +138,14 @@ def begin_generation(connection: sa.Connection, witness: Witness | None = None) 
     """Begin a generation: what was noted before, by this machine or another, is out of date."""
     known = _generations(connection)
     noted = witness.read()[0] if witness is not None else None
-    if noted is not None and noted not in known:
-        known.append(noted)
-    known.append(randomness.token_hex(8))
-    row: dict[str, Any] = {"name": _GENERATIONS, "value": json.dumps(known)}
-    moved = connection.execute(installation.update().where(installation.c.name == _GENERATIONS).values(row))
-    if moved.rowcount == 0:
+    more = [noted] if noted is not None and noted not in known else []
+    value = json.dumps([*known, *more, randomness.token_hex(8)])
+    if known:  # only what was read is replaced: another process may have begun one in the meantime
+        read = (installation.c.name == _GENERATIONS) & (installation.c.value == json.dumps(known))
+        connection.execute(installation.update().where(read).values(value=value))
+    else:
         with suppress(sa.exc.IntegrityError), connection.begin_nested():
-            connection.execute(installation.insert().values(row))
+            connection.execute(installation.insert().values(name=_GENERATIONS, value=value))
     return _generations(connection)[-1]
 
 

@@ -247,6 +247,60 @@ def test_claims_that_the_token_lacks_are_read_from_userinfo_about_the_same_perso
         world.finish()
 
 
+@pytest.mark.parametrize(
+    ("token", "userinfo", "role"),
+    [
+        ({"email": "eve@example.org"}, {"email": "mallory@example.net", "email_verified": True}, None),
+        ({"email_verified": True}, {"email": "eve@example.org", "email_verified": False}, None),
+        ({"email": "eve@example.org"}, {"email": "eve@example.org", "email_verified": True}, "steward"),
+        ({}, {"email": "eve@example.org", "email_verified": True}, "steward"),
+        ({"email": "eve@example.org", "email_verified": False}, {"email_verified": True}, None),
+    ],
+    ids=str,
+)
+def test_an_address_and_its_verification_come_from_one_source(token, userinfo, role: str | None) -> None:
+    world = World()
+    world.claims |= {"groups": []} | token
+    world.metadata["userinfo_endpoint"] = f"{ISSUER}/me"
+    world.userinfo = {"sub": "ada"} | userinfo
+    if role is None:
+        with pytest.raises(Unauthorized, match="no role"):
+            world.finish()
+    else:
+        assert world.finish()[1].role == role
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"token_endpoint_auth_methods_supported": None},
+        {"id_token_signing_alg_values_supported": 3},
+        {"token_endpoint": "https://login.example/\u0000"},
+    ],
+    ids=str,
+)
+def test_odd_metadata_is_refused_in_our_words(metadata: dict[str, Any]) -> None:
+    world = World()
+    world.metadata |= metadata
+    with pytest.raises((SourceUnavailable, Unauthorized)):
+        world.finish()
+
+
+def test_a_key_that_cannot_be_read_locks_no_one_out() -> None:
+    world = World()
+    world.keys = [{"kty": "EC", "crv": "P-9", "x": "a", "y": "b", "kid": "odd"}, {"use": "sig"}, *world.keys]
+    assert world.finish()[1].role == "reader"
+
+
+@pytest.mark.parametrize("name", ["Eve (0123456789abcdef)", "\u3164\u115f", {"a": 1}])
+def test_a_name_imitates_no_principal(name: Any) -> None:
+    world = World()
+    world.claims["preferred_username"] = name
+    found, _ = world.finish()
+    assert "(" not in found
+    assert any(sign.isascii() for sign in found)
+
+
 def test_what_the_token_says_counts_before_userinfo() -> None:
     world = World()
     world.claims["groups"] = ["staff"]

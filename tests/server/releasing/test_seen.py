@@ -27,7 +27,6 @@ MAY = {
     *(("GET", f"/v1/releases/{{id}}{path}") for path in ("", "/model", "/rows", "/statement")),
     ("GET", "/v1/models/{id}"),
     ("GET", "/v1/models/{id}/parameters"),
-    ("POST", "/v1/models/{id}/predict"),
     ("POST", "/v1/releases/{id}/shares"),
     *(("GET", f"/v1/jobs/{{id}}{path}") for path in ("", "/result")),
 }
@@ -94,9 +93,10 @@ def test_releases_of_all_are_listed_and_shown(world, shown) -> None:
     listed = {job["id"] for job in world.call("GET", "/v1/jobs", token=reader).json()}
     assert {shown["paid"], shown["plain"]} <= listed
     assert shown["exact"] not in listed
-    for id in (shown["paid"], shown["plain"]):
-        assert world.call("GET", f"/v1/releases/{id}", token=reader).status_code == 200
-        assert world.call("GET", f"/v1/releases/{id}/statement", token=reader).status_code == 200
+    assert world.call("GET", f"/v1/releases/{shown['paid']}/statement", token=reader).status_code == 200
+    assert world.call("GET", f"/v1/releases/{shown['paid']}", token=reader).json()["rows"] == 50
+    unpaid = world.call("GET", f"/v1/releases/{shown['plain']}", token=reader).json()
+    assert unpaid["columns"] == ["age", "smokes"]
     assert world.call("GET", f"/v1/releases/{shown['paid']}/rows", token=reader).status_code == 200
     assert world.call("GET", f"/v1/releases/{shown['paid']}/model", token=reader).status_code == 200
 
@@ -105,6 +105,48 @@ def test_rows_of_people_are_not(world, shown) -> None:
     """k-anonymous rows hold cells of real people."""
     refused = world.call("GET", f"/v1/releases/{shown['plain']}/rows", token=world.token("reader"))
     assert (refused.status_code, refused.json()["field"]) == (403, "release")
+
+
+UNPAID = [
+    ("anonymized", "analyst", {"k": 5}),
+    ("masked", "steward", {"microaggregate": ["age=5"], "keep": ["smokes"]}),
+    ("imputed", "steward", {"no_guarantee": True, "replace": ["age: smokes = daily"], "m": 2}),
+    ("suppressed", "steward", {"by": [["smokes", "age"]], "minimum": 45}),
+]
+
+
+@pytest.mark.parametrize(("kind", "role", "asked"), UNPAID, ids=[kind for kind, _, _ in UNPAID])
+def test_no_figure_of_an_unpaid_release_is(world, shown, kind: str, role: str, asked: dict[str, Any]) -> None:
+    """Every number that a reader sees of it was asked for: figures of it come from real rows."""
+    submitted = world.call(
+        "POST", f"/v1/releases/{kind}", token=world.token(role), json={"dataset": "patients"} | asked
+    )
+    assert submitted.status_code == 202, submitted.text
+    world.work()
+    place, reader = submitted.headers["location"], world.token("reader")
+    seen = world.call("GET", place, token=reader)
+    assert seen.status_code == 200, seen.text
+    assert set(seen.json()) <= {"tacita", "id", "guarantee", "columns", "asked", "attributes"}
+    assert "1234" not in seen.text  # the number of rows
+    for more in ("/statement", "/rows"):
+        assert world.call("GET", f"{place}{more}", token=reader).status_code in (403, 409)
+
+
+def test_digests_of_rows_are_not(world, shown) -> None:
+    left = world.call("GET", "/v1/datasets/patients/releases", token=world.token("reader")).json()
+    assert {each["classes"] for each in left} == {""}
+
+
+def test_what_is_hidden_looks_like_what_is_not_there(world, shown) -> None:
+    reader = world.token("reader", datasets=["others"])
+    for path in ("/v1/releases/{}", "/v1/releases/{}/rows", "/v1/models/{}", "/v1/jobs/{}"):
+        hidden, absent = (
+            world.call("GET", path.format(id), token=reader).json() for id in (shown["paid"], "job_" + "0" * 32)
+        )
+        for each in (hidden, absent):
+            for own in ("value", "instance", "request_id", "detail"):
+                each.pop(own, None)
+        assert hidden == absent
 
 
 def test_exact_figures_are_not(world, shown) -> None:

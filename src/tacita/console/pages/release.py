@@ -19,7 +19,6 @@ from tacita.console.parts.assessed import show_assessments
 from tacita.console.parts.models import show_model
 from tacita.console.parts.released import against_released, charts_of_rows, show_tables
 from tacita.console.parts.taps import hours_curve, map_of_flows
-from tacita.errors import Forbidden
 from tacita.query.models.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
 from tacita.tables.release import Releases
@@ -27,8 +26,6 @@ from tacita.tables.release import Releases
 __all__ = ["release"]
 
 _PREVIEW = 8
-_PAID = frozenset({"synthesize", "mobility", "headlines"})
-"""Kinds of rows that a budget has paid for."""
 _MOST_ROWS = 200
 
 
@@ -63,6 +60,9 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
     """Show released rows: synthetic, imputed or anonymized."""
     id = job["id"]
     found = await visit.api.get(f"/v1/releases/{id}")
+    if "rows" not in found:
+        _withheld(found)
+        return
     synthetic = found["tacita"] == "synthesized/1"
     tour.step(
         visit,
@@ -79,6 +79,14 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
             if job["kind"] == "synthesize":
                 await against_released(visit, job)
             await _assess_rows(visit, job)
+
+
+def _withheld(found: dict[str, Any]) -> None:
+    """Show readers what was asked of rows that no budget has paid for; figures of them are for their makers."""
+    with kit.panel("Rows without differential privacy"):
+        kit.note("Readers see rows, statements and figures of a release only if a budget has paid for it.")
+        asked = {name: _plain(value) for name, value in (found.get("asked") or {}).items() if value is not None}
+        kit.facts({"Columns": ", ".join(found.get("columns") or found.get("attributes") or ())} | asked)
 
 
 async def _guarantee_of_rows(visit: Visit, job: dict[str, Any], found: dict[str, Any]) -> None:
@@ -225,11 +233,10 @@ def _file(label: str, path: str, name: str, *, main: bool = False) -> None:
 
 def _download(visit: Visit, job: dict[str, Any], found: dict[str, Any], synthetic: bool) -> None:
     id, name = job["id"], _named(job)
-    whole = visit.may("steward", "analyst") or job["kind"] in _PAID
     with kit.panel("Download"):
         kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
         with kit.row():
-            for title, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")) if whole else ():
+            for title, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")):
                 path = f"/files/v1/releases/{id}/rows?format={format}"
                 _file(f"Download {title}", path, f"{name}.{format}", main=format == "csv")
         with kit.row():
@@ -242,12 +249,7 @@ def _download(visit: Visit, job: dict[str, Any], found: dict[str, Any], syntheti
 
 
 async def _preview(visit: Visit, id: str) -> None:
-    try:
-        text = await visit.api.text(f"/v1/releases/{id}/rows", format="ndjson", limit=_PREVIEW)
-    except Forbidden:
-        with kit.panel("Rows"):
-            kit.note("Readers see the rows of a release only if a budget has paid for them.")
-        return
+    text = await visit.api.text(f"/v1/releases/{id}/rows", format="ndjson", limit=_PREVIEW)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Preview"):
         if not rows:

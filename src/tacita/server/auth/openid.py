@@ -17,7 +17,8 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -36,6 +37,8 @@ _ALGORITHMS = ("RS256", "PS256", "ES256", "RS384", "ES384", "RS512", "ES512", "E
 _SECONDS, _LEEWAY = 10.0, 60
 _MOST_BYTES = 1 << 20
 _NAMES = ("preferred_username", "email", "sub")
+_BLANK = "\u115f\u1160\u3164\uffa0"  # letters without a shape
+_PLAIN = str.maketrans("()", "[]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +121,10 @@ class Provider:
         answer = await self._exchange(metadata, given["code"], started.verifier, self.settings.back or back)
         claims = await self._claims(str(answer.get("id_token", "")), started.nonce)
         wanted = {grant.claim for grant in self.settings.grants} | {"preferred_username"}
+        if "email" in wanted:  # the address and its verification are believed from one source alone
+            wanted.add("email_verified")
+            if not {"email", "email_verified"} <= set(claims):
+                claims = {name: value for name, value in claims.items() if name not in ("email", "email_verified")}
         if not wanted <= set(claims) and "userinfo_endpoint" in metadata and answer.get("access_token"):
             headers = {"Authorization": f"Bearer {answer['access_token']}"}
             more = await self._ask("GET", str(metadata["userinfo_endpoint"]), headers=headers)
@@ -186,15 +193,20 @@ class Provider:
                 raise _unavailable("states another issuer than the settings")
             for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
                 _check_endpoint(found.get(name))
-            if "userinfo_endpoint" in found:
+            if found.get("userinfo_endpoint") is None:
+                found.pop("userinfo_endpoint", None)
+            else:
                 _check_endpoint(found["userinfo_endpoint"])
+            for name in ("id_token_signing_alg_values_supported", "token_endpoint_auth_methods_supported"):
+                if not isinstance(found.get(name, []), list):
+                    raise _unavailable("states something else than a list of its methods")
             self._metadata = found
         return self._metadata
 
     async def _key_set(self) -> KeySet:
         if self._keys is None:
             found = await self._ask("GET", str((await self._known())["jwks_uri"]))
-            self._keys = KeySet.import_key_set({"keys": list(_public(found.get("keys", ())))})
+            self._keys = KeySet(list(_public(found.get("keys"))))
         return self._keys
 
     async def _ask(self, method: str, address: str, **parts: Any) -> dict[str, Any]:
@@ -213,16 +225,19 @@ class Provider:
             if answer.status_code != 200:
                 raise _unavailable("does not answer as it should")
             found = httpx.Response(200, content=content).json()
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             raise _unavailable("cannot be reached", private=type(error).__name__) from None
         if not isinstance(found, dict):
             raise _unavailable("does not answer as it should")
         return found
 
 
-def _public(keys: Iterable[Any]) -> Iterable[dict[str, Any]]:
-    """Keys for signatures; a shared secret would let anyone sign who has it."""
-    return (key for key in keys if isinstance(key, dict) and key.get("kty") != "oct" and key.get("use", "sig") == "sig")
+def _public(keys: Any) -> Iterator[Any]:
+    """Keys for signatures that can be read; a shared secret would let anyone sign who has it."""
+    for key in keys if isinstance(keys, list) else []:
+        if isinstance(key, dict) and key.get("kty") != "oct" and key.get("use", "sig") == "sig":
+            with suppress(JoseError, ValueError, TypeError, KeyError):
+                yield from KeySet.import_key_set({"keys": [key]}).keys
 
 
 def _check_endpoint(address: Any) -> None:
@@ -235,9 +250,10 @@ def _check_endpoint(address: Any) -> None:
 def _name(claims: Mapping[str, Any]) -> str:
     """Name of a person for the audit log and the ledger: printable, and at most 100 characters."""
     for claim in _NAMES:
-        found = "".join(sign for sign in str(claims.get(claim) or "") if sign.isprintable()).strip()
-        if found:
-            return found[:100]
+        given = claims.get(claim)
+        found = "".join(sign for sign in given if sign.isprintable()).strip() if isinstance(given, str) else ""
+        if any(sign.isalnum() and sign not in _BLANK for sign in found):
+            return found.translate(_PLAIN)[:100]  # parentheses hold the id of a token in names of principals
     return "unnamed"
 
 

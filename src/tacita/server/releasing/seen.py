@@ -1,8 +1,8 @@
 """Sight of releases: their owner, admins, and readers as far as their scope goes.
 
-A reader sees what was released, and how: facts, statements and answers of every finished release of anyone. Rows
-and models of synthetic rows are shown to readers only where an account has paid for them: those of other releases hold
-cells of real people.
+A reader sees what was released, and how: facts, statements and answers of every finished release of anyone, rows and
+models of synthetic rows, where an account has paid for them. Of other releases, which hold cells and figures of real
+people, it sees that they were made, for whom, with which columns and criteria.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from tacita.server.jobs.jobs import Job, Jobs
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.registry import KINDS
 
-__all__ = ["check_rows", "may_see", "seen"]
+__all__ = ["check_rows", "facts_for", "may_see", "seen"]
+
+_OF_UNPAID = ("tacita", "id", "guarantee", "columns", "asked", "attributes")
+"""Facts about a release without a paid guarantee that hold no figure of the rows."""
 
 _SHOWN = frozenset({"query", *(kind.job for kind in KINDS.values())})
 _PAGE = 1000
@@ -30,18 +33,25 @@ def may_see(token: Token, job: Job) -> bool:
 
 
 def check_rows(token: Token, job: Job, kind: ReleaseKind[Any]) -> None:
-    """Refuse rows without a paid guarantee to a reader.
+    """Refuse rows without a paid guarantee, and what their statement says of them, to a reader.
 
     Raises:
         Forbidden: The token is a reader's, and no account has paid for the rows.
     """
     if token.role == "reader" and not kind.paid:
         raise Forbidden(
-            "readers see rows only where an account has paid for them",
+            "readers see this only where an account has paid for the release",
             field="release",
             value=job.id,
-            hint="The facts and the statement of the release say how its rows were made",
+            hint="The facts about the release say what was asked",
         )
+
+
+def facts_for(token: Token, kind: ReleaseKind[Any], facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts about a release that may be seen with a token: figures of real rows are for those who made it."""
+    if token.role != "reader" or kind.paid:
+        return facts
+    return {name: facts[name] for name in _OF_UNPAID if name in facts}
 
 
 def seen(jobs: Jobs, token: Token, *, limit: int, offset: int) -> list[Job]:

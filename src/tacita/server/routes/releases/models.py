@@ -48,7 +48,7 @@ def get_function(id: str, token: Reader, services: Services_) -> FunctionInfo:
 
 
 @router.post("/v1/models/{id}/predict", summary="Ask a function or model")
-def predict(id: str, body: PredictRequest, token: Reader, services: Services_) -> PredictionsInfo:
+def predict(id: str, body: PredictRequest, token: Asker, services: Services_) -> PredictionsInfo:
     """A batch of points. Costs no budget, and the same point has the same answer for ever."""
     entry = served(services, token, id)
     start = time.perf_counter()
@@ -90,7 +90,10 @@ def served(services: Services, token: Token, id: str) -> Entry:
 
 
 def _of_job(services: Services, token: Token, id: str) -> str:
-    job = services.jobs.get(id)
+    try:
+        job = services.jobs.get(id)
+    except UnknownName:
+        raise UnknownName(id, field="model", available=()) from None
     if job.kind not in ("function", "fit") or not may_see(token, job):
         raise UnknownName(id, field="model", available=())
     if job.error is not None:

@@ -23,7 +23,7 @@ from tacita.server.releasing.answers import DocumentResponse, Format, ModelRespo
 from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
 from tacita.server.releasing.registry import KINDS, kind_of_job
-from tacita.server.releasing.seen import check_rows, may_see
+from tacita.server.releasing.seen import check_rows, facts_for, may_see
 from tacita.server.services import Services
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
@@ -72,7 +72,7 @@ def list_released(name: str, token: Auditor, services: Services_) -> list[Releas
             id=old.id,
             kind=old.kind,
             attributes=list(old.attributes),
-            classes=old.classes,
+            classes="" if token.role == "reader" else old.classes,  # a digest of rows confirms a guess
             recipient=old.recipient,
             at=old.at,
         )
@@ -93,7 +93,8 @@ def get_release(id: str, token: Has, services: Services_) -> Response:
         note_fetched(services, token, id, format="json")
         return DocumentResponse(model_of(services, id))
     assert kind.info is not None
-    return JSONResponse(kind.info.model_validate_json(job.result or "").model_dump(mode="json"))
+    facts = kind.info.model_validate_json(job.result or "").model_dump(mode="json")
+    return JSONResponse(facts_for(token, kind, facts))
 
 
 @router.get(
@@ -114,6 +115,7 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
 def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
     """With the digest of the rows as Parquet, or of the answer as JSON. `tacita verify` checks it independently."""
     job, kind = _done(services, token, id)
+    check_rows(token, job, kind)
     if kind.state is None or not any(path.is_file() for path in _files(services, id)):
         raise Conflict("was deleted" if kind.state else "has no statement", field="release", value=id)
     return StatementInfo.model_validate(kind.state(services, job).as_dict())
@@ -201,7 +203,10 @@ def _dataset(job: Job) -> str:
 
 
 def _seen(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
-    job = services.jobs.get(id)
+    try:
+        job = services.jobs.get(id)
+    except UnknownName:
+        raise UnknownName(id, field="release", available=()) from None
     kind = kind_of_job(job.kind)
     if kind is None or kind.info is None or not may_see(token, job):
         raise UnknownName(id, field="release", available=())  # not even that it exists
