@@ -14,6 +14,7 @@ docs/claims/k-anonymity.md says what is promised and what is not.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -399,7 +400,7 @@ class _Classes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Release:
+class _Release(ABC):
     """Statements that both forms of a release make."""
 
     asked: Conditions
@@ -420,14 +421,14 @@ class _Release:
         return "none"
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of released rows."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def columns(self) -> list[str]:
         """Released columns."""
-        raise NotImplementedError
 
     def as_dict(self) -> dict[str, Any]:
         """All but the rows and the recoding, as plain data."""

@@ -56,7 +56,7 @@ class DistinctRows:
         sensitive_trees: The hierarchy of each, or None.
         values: The code of each sensitive attribute (one in each row of the array) for each row.
         part: Rows that may be released, when the others only give the size of the population; those count no one.
-        times: How many equal rows each row stands for; None when each stands for itself. Where there are persons, those
+        times: Number of equal rows that each row represents; None if it is one for all. Where there are persons, those
             of a person.
     """
 

@@ -59,7 +59,7 @@ def recount(
         conditions: Gives the criteria, with the kinds of diversity and of distance.
         attributes: The sensitive attributes, in the table that t and others compare with.
         persons: Person of each row; every row is a person by default.
-        times: How many equal rows, of the same person, each row stands for; one by default.
+        times: Number of equal rows, of the same person, that each row represents; one by default.
     """
     count = int(classes.max(initial=-1)) + 1
     rows = np.bincount(classes, weights=times, minlength=count).astype(np.int64)

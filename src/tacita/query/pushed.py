@@ -23,7 +23,7 @@ from tacita.query.measures import Integers, Measure, Persons, Ranged
 from tacita.query.numbers import Measurable, bounds_of, measurable
 from tacita.query.where import AllOf, OneOf, Where
 
-__all__ = ["add_groups", "build_request", "read_as", "split_where"]
+__all__ = ["PushedPlan", "PushedRecipe", "add_groups", "build_request", "read_as", "split_where"]
 
 _MOST = 1 << 24
 """Most sums that an engine is asked for: combinations of codes that may occur, times sums."""
@@ -32,25 +32,39 @@ Only = dict[str, tuple[int, ...]]
 Placed = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
-class _Recipe(Protocol):
+class PushedRecipe(Protocol):
+    """Parts of a recipe that decide what an engine is asked to add up."""
+
     @property
-    def by(self) -> tuple[str, ...]: ...
+    def by(self) -> tuple[str, ...]:
+        """Attributes of the groups."""
+
     @property
-    def computed(self) -> tuple[Computed, ...]: ...
+    def computed(self) -> tuple[Computed, ...]:
+        """Columns that are computed from others."""
 
 
-class _Plan(Protocol):
+class PushedPlan(Protocol):
+    """The same of a plan."""
+
     @property
-    def recipe(self) -> _Recipe: ...
+    def recipe(self) -> PushedRecipe:
+        """Recipe of the plan."""
+
     @property
-    def domain(self) -> Domain: ...
+    def domain(self) -> Domain:
+        """Public schema."""
+
     @property
-    def unit(self) -> Unit: ...
+    def unit(self) -> Unit:
+        """Unit that is protected."""
+
     @property
-    def measures(self) -> tuple[Measure, ...]: ...
+    def measures(self) -> tuple[Measure, ...]:
+        """Sums for each group."""
 
 
-def build_request(plan: _Plan, only: Only, names: tuple[str, ...], columns: list[str]) -> Sums | None:
+def build_request(plan: PushedPlan, only: Only, names: tuple[str, ...], columns: list[str]) -> Sums | None:
     """Build the request of a plan; None for too many sums, or for computed columns, which engines do not know.
 
     Args:
@@ -85,7 +99,7 @@ def build_request(plan: _Plan, only: Only, names: tuple[str, ...], columns: list
 
 
 def add_groups(
-    plan: _Plan, request: Sums, added: Added, totals: list[Integers], place: Callable[[Integers], Placed]
+    plan: PushedPlan, request: Sums, added: Added, totals: list[Integers], place: Callable[[Integers], Placed]
 ) -> None:
     """Add the sums of combinations of codes to those of their groups.
 
@@ -135,16 +149,16 @@ def split_where(where: Where) -> tuple[Only, Where]:
     return only, AllOf(tuple(part for part in parts if not isinstance(part, OneOf)))
 
 
-def _number(plan: _Plan, measure: Measure) -> Number:
+def _number(plan: PushedPlan, measure: Measure) -> Number:
     return Number(read_as(plan.domain, measure))
 
 
-def _sums(plan: _Plan, numbers: list[Number]) -> list[tuple[int, Formula]]:
+def _sums(plan: PushedPlan, numbers: list[Number]) -> list[tuple[int, Formula]]:
     return [
         (numbers.index(_number(plan, measure)), formula) for measure in plan.measures for formula in measure.formulas
     ]
 
 
-def _counts(plan: _Plan, numbers: list[Number]) -> list[tuple[int, Formula]]:
+def _counts(plan: PushedPlan, numbers: list[Number]) -> list[tuple[int, Formula]]:
     found = [(measure, measure.counted) for measure in plan.measures]
     return [(numbers.index(_number(plan, measure)), formula) for measure, formula in found if formula is not None]

@@ -9,6 +9,7 @@ Privacy: none; everything here is exact, and only noise leaves it (`aggregates`)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,13 +25,11 @@ from tacita.engines.base import Adds, Engine, Folds
 from tacita.engines.local.bound import key_texts
 from tacita.noise import Source
 from tacita.privacy.partitions import KeySelection
-from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows, fold_counted
 from tacita.query.derived import Derived
-from tacita.query.expressions import Computed
 from tacita.query.measures import Integers, Measure, Persons
 from tacita.query.numbers import Array, Measurable, measurable, numbers, presence
-from tacita.query.pushed import add_groups, build_request, read_as, split_where
+from tacita.query.pushed import PushedPlan, PushedRecipe, add_groups, build_request, read_as, split_where
 from tacita.query.where import Where
 from tacita.tables.workload import Workload
 
@@ -40,28 +39,18 @@ _WIDEST = 64
 """Sums of a key in a group that are held for every key that occurs."""
 
 
-class _Recipe(Protocol):
-    @property
-    def by(self) -> tuple[str, ...]: ...
+class _Recipe(PushedRecipe, Protocol):
     @property
     def keys(self) -> tuple[str, ...]: ...
     @property
     def where(self) -> Where: ...
     @property
     def derived(self) -> tuple[Derived, ...]: ...
-    @property
-    def computed(self) -> tuple[Computed, ...]: ...
 
 
-class _Plan(Protocol):
+class _Plan(PushedPlan, Protocol):
     @property
     def recipe(self) -> _Recipe: ...
-    @property
-    def domain(self) -> Domain: ...
-    @property
-    def unit(self) -> Unit: ...
-    @property
-    def measures(self) -> tuple[Measure, ...]: ...
     @property
     def grouped(self) -> Domain | None: ...
     @property
@@ -263,23 +252,23 @@ class _Numbered:
         return np.asarray(np.array([*table, -1], np.int64)[indices], np.int64)
 
 
-class _Keyed:
+class _Keyed(ABC):
     """Keys and sums of a query with private keys, before keys are chosen."""
 
     keys: tuple[tuple[str, ...], ...]
 
+    @abstractmethod
     def units(self) -> list[int]:
         """Number of distinct units that have each key."""
-        raise NotImplementedError
 
     def choose(self, selection: KeySelection, source: Source) -> list[int]:
         """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
         kept = selection.choose(self.units(), source)
         return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
 
+    @abstractmethod
     def sums(self, kept: list[int] | None) -> list[Integers]:
         """Sums over the public groups, and over the keys that were chosen."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -27,6 +27,7 @@ from tacita.tables.release import Release
 __all__ = ["compass_places", "crosstab", "flows", "network", "pair_heat", "strength_legend", "tiles"]
 
 _MOST_HIGH = 720
+_LABEL = {"show": True, "formatter": "{b}", "fontSize": 12, "lineHeight": 16, "color": "--ink"}
 _UNDER_WORDS = "--mark-scale"
 """The strongest colour that words are written over."""
 _COMPASS = {
@@ -132,13 +133,6 @@ def crosstab(release: Release, *, title: str) -> Chart:
         style = {} if inside else {"itemStyle": {"color": "--raised"}}
         data.append({"value": [int(j), int(i), share], "name": short(share, share=True), "tip": tip, **style})
     label = {"interval": 0, "width": 120, "overflow": "truncate", "color": "--ink"}
-    words = {
-        "show": True,
-        "formatter": "{b}",
-        "fontSize": 12,
-        "lineHeight": 16,
-        "color": "--ink",
-    }
     options = {
         "grid": {"left": 4, "right": 10, "top": 6, "bottom": 64, "containLabel": True},
         "tooltip": {"trigger": "item"},
@@ -152,7 +146,7 @@ def crosstab(release: Release, *, title: str) -> Chart:
         "yAxis": {"type": "category", "data": down, "inverse": True, "axisLabel": label, "axisLine": {"show": False}},
         "visualMap": _scale(float(max(shares.max(), 1e-9)), "share", top=_UNDER_WORDS),
         "series": [
-            {"type": "heatmap", "data": data, "label": words, "itemStyle": {"borderColor": "--bg", "borderWidth": 2}}
+            {"type": "heatmap", "data": data, "label": _LABEL, "itemStyle": {"borderColor": "--bg", "borderWidth": 2}}
         ],
         "phone": {
             "xAxis": {"axisLabel": {"width": 60, "rotate": 40}},
@@ -207,13 +201,6 @@ def tiles(rows: Sequence[Interval], *, title: str, share: bool) -> Chart | None:
     ]
     high = 1 + max(y for _, y in places.values())
     hidden = {"type": "category", "show": False}
-    words = {
-        "show": True,
-        "formatter": "{b}",
-        "fontSize": 12,
-        "lineHeight": 16,
-        "color": "--ink",
-    }
     options = {
         "grid": {"left": 0, "right": 0, "top": 0, "bottom": 64},
         "tooltip": {"trigger": "item"},
@@ -221,7 +208,7 @@ def tiles(rows: Sequence[Interval], *, title: str, share: bool) -> Chart | None:
         "yAxis": hidden | {"data": [str(each) for each in range(high)], "inverse": True},
         "visualMap": _scale(most, "share" if share else "count", digits=3 if share else 0, top=_UNDER_WORDS),
         "series": [
-            {"type": "heatmap", "data": data, "label": words, "itemStyle": {"borderColor": "--bg", "borderWidth": 4}}
+            {"type": "heatmap", "data": data, "label": _LABEL, "itemStyle": {"borderColor": "--bg", "borderWidth": 4}}
         ],
     }
     columns = ("region", "value", "95 % from", "95 % to")

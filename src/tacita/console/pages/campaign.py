@@ -261,14 +261,14 @@ class _Live:
             self.tables_room.clear()
             with self.tables_room:
                 self.charts["table"] = charts.show(table)
-                self.told = kit.note("")
+                self.summary = kit.note("")
                 kit.heading("Convergence", 3)
                 self.charts["width"] = charts.show(width)
             self.drawn_key = key
         recipe = release.provenance.recipe
         more = f" First {MOST_BARS} of {release.values.size:,} cells." * (release.values.size > MOST_BARS)
         kit.reword(
-            self.told,
+            self.summary,
             f"Lines are 95 % confidence intervals; the widest is ± {half_width(release):.3g}. "
             f"{recipe['respondents']:,} people have answered for this table. The estimate uses all "
             f"{recipe['reports']:,} reports that hold some of its attributes.{more}",

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.local.counter import Counter
-from tacita.errors import TacitaError, rebuild
+from tacita.errors import InternalError, TacitaError, rebuild
 from tacita.tables.table import Table
 
-__all__ = ["Counts", "Failure", "add", "raised"]
+__all__ = ["Counts", "Failure", "add", "raised", "without_rows"]
 
 Key: TypeAlias = tuple[str, ...]
 Cells: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any]]
@@ -78,6 +80,17 @@ def _sum(one: Cells, other: Cells) -> Cells:
     together, values = together[order], np.concatenate([counts, others])[order].astype(np.int64)
     starts = np.flatnonzero(np.append(True, (together[1:] != together[:-1]).any(axis=1))[: len(together)])
     return together[starts], np.add.reduceat(values, starts) if len(starts) else values
+
+
+@contextmanager
+def without_rows(rule: str) -> Iterator[None]:
+    """Replace unforeseen errors of the block, whose texts may quote a row; refusals of ours and of Arrow pass."""
+    try:
+        yield
+    except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
+        raise
+    except Exception as error:
+        raise InternalError(rule, private=type(error).__name__) from None
 
 
 def add(one: Any, other: Any) -> Any:

@@ -20,9 +20,8 @@ from tacita.domain import Domain
 from tacita.engines.local.bound import key_texts
 from tacita.engines.local.digests import digests_of
 from tacita.engines.local.files.base import READ_ROWS
-from tacita.engines.spark.counts import Failure, raised
+from tacita.engines.spark.counts import Failure, raised, without_rows
 from tacita.engines.spark.tasks import Batches
-from tacita.errors import InternalError, TacitaError
 from tacita.tables.recoding.render import plain
 
 __all__ = ["ChooseRows", "ExchangeRows", "Fold", "RawRows", "packed", "unpacked"]
@@ -39,12 +38,8 @@ class Fold:
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Answer about the rows of this part."""
         task = self.task.at(_part()) if hasattr(self.task, "at") else self.task
-        try:
+        with without_rows("the work over the rows failed"):
             answer = task(batches)
-        except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
-            raise
-        except Exception as error:
-            raise InternalError("the work over the rows failed", private=type(error).__name__) from None
         yield answer
 
 

@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tacita.engines.spark.counts import Failure, raised
+from tacita.engines.spark.counts import Failure, raised, without_rows
 from tacita.engines.spark.counts import add as added
 from tacita.engines.spark.folding import packed, unpacked
 from tacita.engines.spark.place import Place
 from tacita.engines.spark.tasks import Batches, Guarded
-from tacita.errors import InternalError, TacitaError
+from tacita.errors import InternalError
 from tacita.tables.recoding.render import ranks
 
 __all__ = ["Assign", "AtPart", "Spread", "WritePart", "Written", "write_drawn"]
@@ -74,12 +74,8 @@ class Spread:
         """Release the rows of this part of the source."""
         released = self.release(batches)
         while True:
-            try:
+            with without_rows("the work over the rows failed"):
                 found = next(released, None)
-            except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
-                raise
-            except Exception as error:
-                raise InternalError("the work over the rows failed", private=type(error).__name__) from None
             if found is None:
                 return
             part, rows = found
@@ -100,13 +96,9 @@ class Assign:
         rows = pa.concat_tables(received)
         received.clear()
         merged = _merged(rows.drop_columns([_TIMES]), rows[_TIMES].to_numpy())
-        try:
+        with without_rows("the work over the rows failed"):
             for part, released, times in self.release.assign(merged.drop_columns([_TIMES]), merged[_TIMES].to_numpy()):
                 yield part, packed(_merged(released, times))
-        except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
-            raise
-        except Exception as error:
-            raise InternalError("the work over the rows failed", private=type(error).__name__) from None
 
 
 def _merged(rows: pa.Table, times: Ints) -> pa.Table:
@@ -192,13 +184,8 @@ class Drawn:
     def __call__(self, parts: Iterable[int]) -> Iterator[Written]:
         """Make and write the rows of each part."""
         for index in parts:
-            try:
+            with without_rows("the rows of a part could not be made"):
                 yield write(self.place, index, None, self.draws[index]())
-            except (TacitaError, MemoryError, pa.ArrowException, UnicodeError):
-                raise
-            except Exception as error:
-                rule = "the rows of a part could not be made"
-                raise InternalError(rule, private=type(error).__name__) from None
 
 
 def write_drawn(session: Any, place: Place, draws: Sequence[Callable[[], Iterator[pa.Table]]]) -> Written:
